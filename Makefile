@@ -1,0 +1,49 @@
+# Everything that a person types. `make demo` and `make test` need nothing but Python 3.11 or newer.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+FLOORS := events worlds agents engine learn
+
+.PHONY: demo test check format lint types contracts bench setup setup-dev clean
+
+setup: $(VENV)/base.stamp
+setup-dev: $(VENV)/dev.stamp
+
+$(VENV)/base.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/coworkenv demo
+
+test: setup-dev
+	$(BIN)/python -m pytest
+
+check: format lint types contracts test
+
+format: setup-dev
+	$(BIN)/ruff format --check .
+
+lint: setup-dev
+	$(BIN)/ruff check .
+
+# An editable install is a namespace package that type checkers cannot follow; these links are one that they can.
+build/typed/coworkenv:
+	mkdir -p $@ && cd $@ && for floor in $(FLOORS); do ln -sfn ../../../$$floor $$floor; done
+
+types: setup-dev build/typed/coworkenv
+	MYPYPATH=build/typed $(BIN)/mypy
+
+contracts: setup-dev
+	$(BIN)/lint-imports
+
+bench: setup-dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf build $(VENV)
