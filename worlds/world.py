@@ -1,0 +1,102 @@
+"""A world that can be played: what an environment, or an importer's task, comes down to.
+
+Knows what the kernel and the actors need, all of it plain values and pure services. Does not know the file it came from,
+who plays it, or how. `document` holds everything: `rebuild(document)` gives the same world in another process,
+on another day, without the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ..events.event import Json
+from .environment import Change, Check, Condition, Limits, Person, Step, Trap
+from .service import Service
+
+Microseconds: TypeAlias = int
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """A message that is there when the agent starts: the request."""
+
+    sender: str
+    text: str
+    media: tuple[Json, ...] = ()
+
+
+class Happening(msgspec.Struct, frozen=True):
+    """One entry of the timeline, resolved. It fires once: at `at`, or `after` its condition first held."""
+
+    name: str
+    at: Microseconds | None = None
+    when: Condition | None = None
+    after: Microseconds = 0
+    sender: str | None = None
+    say: str | None = None
+    gives: dict[str, Json] = {}
+    mark: str | None = None
+    changes: tuple[Change, ...] = ()
+
+
+class FaultRule(msgspec.Struct, frozen=True):
+    """A fault of the environment, resolved."""
+
+    name: str
+    tool: str
+    kind: Literal["error", "rate_limit", "timeout", "slow", "partial"]
+    args: dict[str, Json] = {}
+    nth: int | None = None
+    chance: float | None = None
+    applied: bool = False
+    retry_after: Microseconds | None = None
+    delay: Microseconds = 0
+
+
+class Persona(msgspec.Struct, frozen=True):
+    """A person whom only a model can play (a benchmark's simulated user)."""
+
+    text: str
+    language: str
+    rounds: int
+    """After so many answers they say no more."""
+    suffix: str = ""
+    """Appended to the agent's system prompt."""
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is fixed before an episode starts, apart from the seed and who plays."""
+
+    id: str
+    """The environment's id; a twin is `id@twin`."""
+    document: str
+    """JSON text from which `rebuild` makes this world."""
+    start: datetime
+    services: tuple[Service, ...] = ()
+    people: Mapping[str, Person] = {}
+    personas: Mapping[str, Persona] = {}
+    openings: tuple[Opening, ...] = ()
+    timeline: tuple[Happening, ...] = ()
+    faults: tuple[FaultRule, ...] = ()
+    call: Microseconds = 20_000_000
+    """Latency of a tool call."""
+    latencies: Mapping[str, Microseconds] = {}
+    """Latency of the tools that have one of their own."""
+    message: Microseconds = 1_000_000
+    messages: Mapping[str, Microseconds] = {}
+    """Latency of messages to and from the people who have one of their own."""
+    deadline: Microseconds = 8 * 3_600_000_000
+    on_text: Literal["wait", "finish", "round"] = "wait"
+    talks: bool = True
+    """The agent has the tools `send_message`, `wait` and `finish`."""
+    limits: Limits = Limits()
+    checks: Mapping[str, Check] = {}
+    frame: tuple[str, ...] | None = None
+    """What an agent may change (see `environment.Frozen`); None where nobody has computed it."""
+    scoring: str | None = None
+    """Name of the scoring rule; None for a world that has no grader of its own here."""
+    oracle: tuple[Step, ...] = ()
+    traps: Mapping[str, Trap] = {}
