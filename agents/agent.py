@@ -57,7 +57,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request to the outside world. `prompt` is the whole list of messages, `settings` all else that shapes the answer."""
+    """A request to the outside world: `prompt` is all its messages, `settings` whatever else shapes the answer."""
 
     kind: str
     prompt: tuple[Json, ...] = ()
@@ -69,7 +69,7 @@ class Answer(msgspec.Struct, frozen=True):
     """What the outside world answered, as the actor learns it."""
 
     value: Json = None
-    """For a model: `{"text": str, "calls": [{"name", "args"}], "stop": str}`, and `"ids"` where the server gives them."""
+    """For a model `{"text": str, "calls": [{"name", "args"}], "stop": str}`; `"ids"` where the server gives them."""
     refused: Refused | None = None
     tokens: int | None = None
     prompt_tokens: int | None = None
@@ -91,7 +91,7 @@ class Outside(msgspec.Struct, frozen=True):
 
 
 class Unavailable(Exception):
-    """The outside world cannot answer now (connection, 429, 5xx after retries). The episode is suspended, not failed."""
+    """The outside world cannot answer now (connection, 429, 5xx after retries): the episode is suspended."""
 
 
 Perform: TypeAlias = Callable[[Request], Awaitable[Outside]]
@@ -184,5 +184,5 @@ class Actor(Protocol):
         ...
 
     async def act(self, context: Context) -> str:
-        """Live until done; the returned text is the summary of `actor.finished`. Coworkers live until they are closed."""
+        """Live until done; what it returns is the summary of `actor.finished`. Coworkers live until closed."""
         ...

@@ -315,7 +315,7 @@ class Step(Part, frozen=True):
     """Steps whose result this one depends on without naming it."""
 
 
-class Trap(Part, frozen=True):
+class Trap(Part, frozen=True, kw_only=True):
     """A plausible bad agent: the oracle with some steps changed. It must score at most `ceiling` in some twin."""
 
     ceiling: Decimal
@@ -347,7 +347,7 @@ class Limits(Part, frozen=True):
     tokens: int = 1_000_000
 
 
-class Environment(Part, frozen=True):
+class Environment(Part, frozen=True, kw_only=True):
     """A whole file."""
 
     environment: str

@@ -1,7 +1,7 @@
 """A world that can be played: what an environment, or an importer's task, comes down to.
 
-Knows what the kernel and the actors need, all of it plain values and pure services. Does not know the file it came from,
-who plays it, or how. `document` holds everything: `rebuild(document)` gives the same world in another process,
+Knows what the kernel and the actors need, all of it plain values and pure services. Does not know the file it came
+from, who plays it, or how. `document` holds everything: `rebuild(document)` gives the same world in another process,
 on another day, without the file.
 """
 
