@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from ..events.event import Json, Refused, ToolError
+from ..events.event import Event, Json, Refused, ToolError
 from ..worlds.service import Draw, Tool
 from ..worlds.world import World
 
@@ -122,17 +122,22 @@ class Context(Protocol):
         """Who can be written to, with their role."""
         ...
 
+    @property
+    def past(self) -> Sequence[Event]:
+        """What it has done and seen before it was put in another's place by a fork; usually nothing."""
+        ...
+
     def draw(self, purpose: str) -> Draw: ...
 
     def reached(self, mark: str) -> bool:
         """Whether a message with this milestone has been sent."""
         ...
 
-    async def call(self, *calls: Call) -> list[Result]:
+    def call(self, *calls: Call) -> Awaitable[list[Result]]:
         """Run calls one after the other; wakes once, after the last. After an error the rest still run."""
         ...
 
-    async def send(
+    def send(
         self,
         to: str,
         text: str,
@@ -140,7 +145,7 @@ class Context(Protocol):
         reply_to: int | None = None,
         gives: Mapping[str, Json] | None = None,
         mark: str | None = None,
-    ) -> int:
+    ) -> Awaitable[int]:
         """Send a message, and return its `seq` at once. It arrives a message's latency later."""
         ...
 
@@ -148,29 +153,31 @@ class Context(Protocol):
         """Messages delivered since the last look, without waiting."""
         ...
 
-    async def receive(self, timeout: int | None = None) -> list[Message]:
+    def receive(self, timeout: int | None = None) -> Awaitable[list[Message]]:
         """Messages delivered since the last look; waits for one, at most `timeout`. Empty when time ran out."""
         ...
 
-    async def sleep(self, duration: int) -> None: ...
+    def sleep(self, duration: int) -> Awaitable[None]: ...
 
-    async def effect(self, request: Request, perform: Perform, *, interruptible: bool = False) -> Answer | Interrupted:
+    def effect(
+        self, request: Request, perform: Perform, *, interruptible: bool = False
+    ) -> Awaitable[Answer | Interrupted]:
         """Ask the outside world. With `interruptible`, a message that arrives meanwhile cancels or cuts the answer."""
         ...
 
-    async def start(self, request: Request, perform: Perform) -> int:
+    def start(self, request: Request, perform: Perform) -> Awaitable[int]:
         """Ask without waiting; the answer comes with `receive_or_answers`. Returns the effect's `seq`."""
         ...
 
-    async def receive_or_answers(self, timeout: int | None = None) -> tuple[list[Message], dict[int, Answer]]:
+    def receive_or_answers(self, timeout: int | None = None) -> Awaitable[tuple[list[Message], dict[int, Answer]]]:
         """Like `receive`, and wakes for the answers of effects that were started, too."""
         ...
 
-    async def cancel(self, effect: int, reason: str) -> None:
+    def cancel(self, effect: int, reason: str) -> Awaitable[None]:
         """Give up a started effect."""
         ...
 
-    async def cut(self, reason: str, messages: Sequence[int], shortened: Sequence[int]) -> None:
+    def cut(self, reason: str, messages: Sequence[int], shortened: Sequence[int]) -> Awaitable[None]:
         """Say in the log what the next prompt leaves out."""
         ...
 

@@ -221,6 +221,37 @@ class ActorWaited(Body, frozen=True, tag="actor.waited"):
     since: int
 
 
+# --- grading: a stream of its own, about another stream ----------------------------------------------------
+
+
+class GradingStarted(Body, frozen=True, tag="grading.started"):
+    """`stream` is what is graded, as it was when its last event had this `digest`; `grader` names the rules."""
+
+    stream: str
+    digest: str
+    grader: str
+    """SHA-256 of the grader: the checks, the frame and the scoring rule."""
+    rule: str
+
+
+class CheckGraded(Body, frozen=True, tag="check.graded"):
+    check: str
+    passed: bool
+    gate: bool = False
+    weight: int | None = None
+    applies: bool = True
+    """False for a check whose condition is false: it is not in the score."""
+    evidence: tuple[int, ...] = ()
+    """Events of the graded stream that decide it."""
+    says: str = ""
+
+
+class GradingEnded(Body, frozen=True, tag="grading.ended"):
+    score: str
+    """A decimal number, as text."""
+    passed: bool
+
+
 AnyBody: TypeAlias = (
     EpisodeStarted
     | EpisodeForked
@@ -241,6 +272,9 @@ AnyBody: TypeAlias = (
     | FaultInjected
     | ContextCut
     | ActorWaited
+    | GradingStarted
+    | CheckGraded
+    | GradingEnded
 )
 
 

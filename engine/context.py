@@ -1,0 +1,148 @@
+"""The operations of an actor, as values that it yields to the kernel.
+
+Knows what can be asked for. Does not know how the kernel answers. Each operation is a frozen struct and its own
+awaitable: `await Send(…)` hands the struct to whoever drives the coroutine, and gives back what that one sends in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..agents.agent import Answer, Call, Interrupted, Message, Perform, Request, Result
+from ..events.event import Event, Json
+from ..worlds.service import Draw, Tool
+from ..worlds.world import World
+
+if TYPE_CHECKING:
+    from .kernel import Kernel, Seat
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """Something an actor asks of the kernel."""
+
+    def __await__(self) -> Generator[Operation, Any, Any]:
+        return (yield self)
+
+
+class DoCalls(Operation, frozen=True):
+    calls: tuple[Call, ...]
+
+
+class DoSend(Operation, frozen=True):
+    to: str
+    text: str
+    reply_to: int | None
+    gives: Mapping[str, Json]
+    mark: str | None
+
+
+class DoReceive(Operation, frozen=True):
+    timeout: int | None
+    answers: bool
+    """Wake for the answers of started effects, too."""
+
+
+class DoSleep(Operation, frozen=True):
+    duration: int
+
+
+class DoEffect(Operation, frozen=True):
+    request: Request
+    perform: Perform
+    interruptible: bool
+    waits: bool
+
+
+class DoCancel(Operation, frozen=True):
+    effect: int
+    reason: str
+
+
+class DoCut(Operation, frozen=True):
+    reason: str
+    messages: tuple[int, ...]
+    shortened: tuple[int, ...]
+
+
+class KernelContext:
+    """An actor's view of the kernel: `agents.agent.Context`."""
+
+    __slots__ = ("_kernel", "_seat")
+
+    def __init__(self, kernel: Kernel, seat: Seat) -> None:
+        self._kernel = kernel
+        self._seat = seat
+
+    @property
+    def name(self) -> str:
+        return self._seat.name
+
+    @property
+    def now(self) -> int:
+        return self._kernel.now
+
+    @property
+    def world(self) -> World:
+        return self._kernel.world
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        return self._kernel.tools
+
+    @property
+    def people(self) -> Mapping[str, str]:
+        return self._kernel.people
+
+    @property
+    def past(self) -> Sequence[Event]:
+        return self._seat.past
+
+    def draw(self, purpose: str) -> Draw:
+        return self._kernel.drawer(self._seat.place, purpose)
+
+    def reached(self, mark: str) -> bool:
+        return mark in self._kernel.marks
+
+    def unread(self) -> list[Message]:
+        return self._seat.take_unread()
+
+    def call(self, *calls: Call) -> Awaitable[list[Result]]:
+        return DoCalls(calls)
+
+    def send(
+        self,
+        to: str,
+        text: str,
+        *,
+        reply_to: int | None = None,
+        gives: Mapping[str, Json] | None = None,
+        mark: str | None = None,
+    ) -> Awaitable[int]:
+        return DoSend(to, text, reply_to, gives or {}, mark)
+
+    async def receive(self, timeout: int | None = None) -> list[Message]:
+        messages, _ = await DoReceive(timeout, False)
+        return messages  # type: ignore[no-any-return]
+
+    def receive_or_answers(self, timeout: int | None = None) -> Awaitable[tuple[list[Message], dict[int, Answer]]]:
+        return DoReceive(timeout, True)
+
+    def sleep(self, duration: int) -> Awaitable[None]:
+        return DoSleep(duration)
+
+    def effect(
+        self, request: Request, perform: Perform, *, interruptible: bool = False
+    ) -> Awaitable[Answer | Interrupted]:
+        return DoEffect(request, perform, interruptible, True)
+
+    def start(self, request: Request, perform: Perform) -> Awaitable[int]:
+        return DoEffect(request, perform, False, False)
+
+    def cancel(self, effect: int, reason: str) -> Awaitable[None]:
+        return DoCancel(effect, reason)
+
+    def cut(self, reason: str, messages: Sequence[int], shortened: Sequence[int]) -> Awaitable[None]:
+        return DoCut(reason, tuple(messages), tuple(shortened))
