@@ -94,6 +94,10 @@ class Unavailable(Exception):
     """The outside world cannot answer now (connection, 429, 5xx after retries): the episode is suspended."""
 
 
+class ActorError(Exception):
+    """Why an actor cannot go on, in a sentence of ours that is the same in every run: it goes into the log."""
+
+
 Perform: TypeAlias = Callable[[Request], Awaitable[Outside]]
 """Asks the real world, under trio. Called at most once for a request whose answer is not in the log."""
 

@@ -1,0 +1,121 @@
+"""Where a kernel's steps go: into a log, nowhere, or against what a log already holds.
+
+Knows bytes and their order. Does not know why an event is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import trio
+
+from ..events.appender import Appender
+from ..events.codec import encode
+from ..events.event import Event
+
+
+class Recorder(Protocol):
+    """Takes steps."""
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the steps are still ones that a log already holds."""
+        ...
+
+    def append(self, events: Sequence[Event]) -> object:
+        """Take one step's events, all or none."""
+        ...
+
+    def observe(self, seq: int, content: bytes) -> object:
+        """Keep what was seen beside the chain."""
+        ...
+
+    async def barrier(self) -> None:
+        """Return when all that was appended is durable."""
+        ...
+
+
+class Unrecorded:
+    """For runs whose only result is their events in memory."""
+
+    replaying = False
+
+    def append(self, events: Sequence[Event]) -> None:
+        pass
+
+    def observe(self, seq: int, content: bytes) -> None:
+        pass
+
+    async def barrier(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+class Recording:
+    """Into a log."""
+
+    replaying = False
+
+    def __init__(self, appender: Appender) -> None:
+        self.append = appender.append
+        self.observe = appender.observe
+        self.barrier = appender.barrier
+
+
+class Divergence(Exception):
+    """Re-execution gave another event than the log holds. Either side is None where one of them goes on alone."""
+
+    def __init__(self, seq: int, stored: bytes | None, executed: bytes | None) -> None:
+        super().__init__(f"event {seq} differs from the log")
+        self.seq = seq
+        self.stored = stored
+        self.executed = executed
+
+
+class Exhausted(Exception):
+    """Re-execution has come to the end of a log that does not end its episode."""
+
+
+class Comparing:
+    """Requires the steps to be, byte for byte, what `stored` holds; then goes on into `then`, if there is one."""
+
+    def __init__(self, stored: Sequence[bytes], then: Recorder | None = None, *, ended: bool = True) -> None:
+        self._stored = stored
+        self._position = 0
+        self.then = then
+        self._ended = ended
+
+    @property
+    def replaying(self) -> bool:
+        return self._position < len(self._stored)
+
+    def append(self, events: Sequence[Event]) -> None:
+        for index, event in enumerate(events):
+            if self._position >= len(self._stored):
+                self._go_on(events[index:])
+                return
+            data = encode(event).data
+            if data != self._stored[self._position]:
+                raise Divergence(event.seq, self._stored[self._position], data)
+            self._position += 1
+
+    def _go_on(self, events: Sequence[Event]) -> None:
+        if self.then is not None:
+            self.then.append(events)
+        elif self._ended:
+            raise Divergence(events[0].seq, None, encode(events[0]).data)
+        else:
+            raise Exhausted
+
+    def finish(self) -> None:
+        """Raises `Divergence` if the log holds more than was executed."""
+        if self.replaying:
+            raise Divergence(self._position, self._stored[self._position], None)
+
+    def observe(self, seq: int, content: bytes) -> None:
+        if self.then is not None and not self.replaying:
+            self.then.observe(seq, content)
+
+    async def barrier(self) -> None:
+        if self.then is not None and not self.replaying:
+            await self.then.barrier()
