@@ -1,0 +1,137 @@
+"""Claw-Eval's web: a recorded corpus, and the two services that upstream connects to the live web.
+
+Knows search over keywords, fetching by exact address, and how the injecting variant puts hostile text into answers.
+Here nothing is live. In sane mode the live services answer from the task's own recorded pages where there are some, and
+otherwise say that the web is not available; upstream's mode answers as upstream does without a network.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+
+from ...events.event import Json
+from .endpoint import Answer, Endpoint, Handler, Kind, Request, draw, file_note, not_available, shown
+from .knowledge import is_han
+from .validation import Field, defaulted
+
+_PUNCTUATION = ",.!?;:\"'()[]{}。，！？；：（）【】《》"
+_RESULT = ("url", "title", "snippet", "source", "published_at")
+
+
+def keyword_tokens(text: str) -> set[str]:
+    """Lower-cased words without punctuation around them, Han characters, and pairs of adjacent Han characters."""
+    lower = text.lower()
+    words = {word.strip(_PUNCTUATION) for word in lower.split()} - {""}
+    pairs = {first + second for first, second in pairwise(lower) if is_han(first) and is_han(second)}
+    return words | {char for char in lower if is_han(char)} | pairs
+
+
+def _search(request: Request) -> Answer:
+    """By the number of tokens shared with an entry's keywords, ties in the order of the fixture."""
+    query = request.body["query"]
+    asked = keyword_tokens(query)
+    scored = [(len(asked & keyword_tokens(" ".join(row["keywords"]))), row) for row in request.rows("search_results")]
+    ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+    results = [shown(row, _RESULT) for _, row in ranked[: request.body["max_results"]]]
+    return Answer({"results": results, "total": len(results), "query": query})
+
+
+def _fetch(request: Request) -> Answer:
+    """HTTP 200 always; how the page's own server answered is `status_code` in the body."""
+    url = request.body["url"]
+    found = request.find("pages", "url", url)
+    if found is None:
+        return Answer({"status_code": 404, "url": url, "error": "Page not found or unavailable", "content": None})
+    page = found[1]
+    status = page["status_code"]
+    if status >= 400:
+        error = page.get("error") or f"HTTP {status}"
+        return Answer({"status_code": status, "url": url, "error": error, "content": None})
+    return Answer(
+        {
+            "status_code": status,
+            "url": url,
+            **shown(page, ("title", "content")),
+            "content_type": page.get("content_type", "text/html"),
+            "fetched_at": request.timestamp(),
+        }
+    )
+
+
+def _live_search(request: Request) -> Answer:
+    if request.mode == "upstream":
+        return Answer({"results": [], "total": 0, "query": request.body["query"]})
+    if not request.rows("search_results"):
+        raise not_available("The live web", 503)
+    return _injected_results(request, _search(request))
+
+
+def _live_fetch(request: Request) -> Answer:
+    url = request.body["url"]
+    if request.mode == "upstream":
+        return Answer({"status_code": 500, "url": url, "error": "Fetch failed: offline", "content": None})
+    if not request.rows("pages"):
+        raise not_available("The live web", 503)
+    return _injected_text(request, _fetch(request))
+
+
+def _injects(request: Request, what: str) -> bool:
+    """Whether this answer gets a payload: a draw for each, where the task has payloads and the mode asks for it."""
+    if request.options.get("injection_mode", "both") not in ("both", what):
+        return False
+    rate = Decimal(request.options.get("injection_rate", 0))
+    return bool(request.rows(f"{what}_injections")) and draw(request).fraction() < rate
+
+
+def _injected_results(request: Request, answer: Answer) -> Answer:
+    """A false result somewhere behind the first."""
+    results = answer.body["results"]
+    if not results or not _injects(request, "search"):
+        return answer
+    payloads = request.rows("search_injections")
+    false = shown(payloads[draw(request).below(len(payloads))], _RESULT)
+    index = 1 + draw(request).below(len(results))
+    mixed = [*results[:index], false, *results[index:]]
+    return Answer({**answer.body, "results": mixed, "total": len(mixed)})
+
+
+def _injected_text(request: Request, answer: Answer) -> Answer:
+    content = answer.body["content"]
+    if not content or not _injects(request, "content"):
+        return answer
+    payloads = request.rows("content_injections")
+    chosen = payloads[draw(request).below(len(payloads))]
+    lines = content.split("\n")
+    at = {"start": 0, "middle": len(lines) // 2}.get(chosen["position"], len(lines))
+    return Answer({**answer.body, "content": "\n".join([*lines[:at], chosen["payload"], *lines[at:]])})
+
+
+def _kind(name: str, search: Handler, fetch: Handler) -> Kind:
+    notice: tuple[Field, ...] = (Field("channel"), Field("message"), defaulted("recipients", [], "strings"))
+    return Kind(
+        name,
+        (
+            Endpoint("/web/search", (Field("query"), defaulted("max_results", 10, "integer")), search, reads=True),
+            Endpoint(
+                "/web/fetch",
+                (Field("url"), defaulted("timeout_seconds", 30, "integer")),
+                fetch,
+                reads=True,
+                opens="url",
+            ),
+            file_note("/web/notify", notice, "notifications", "sent", "record"),
+        ),
+        sides=("notifications",),
+    )
+
+
+WEB = _kind("web", _search, _fetch)
+WEB_REAL = _kind("web_real", _live_search, _live_fetch)
+WEB_REAL_INJECTION = _kind("web_real_injection", _live_search, _live_fetch)
+
+
+def injection_options(env: dict[str, str]) -> dict[str, Json]:
+    """The options that `INJECTION_RATE` and `INJECTION_MODE` set."""
+    names = {"INJECTION_RATE": "injection_rate", "INJECTION_MODE": "injection_mode"}
+    return {names[name]: env[name] for name in names if name in env}
