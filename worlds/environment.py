@@ -47,7 +47,19 @@ class Field(Part, frozen=True):
     """One field of a record, or one argument of a tool."""
 
     type: Literal[
-        "text", "integer", "number", "boolean", "date", "time", "datetime", "email", "choice", "list", "object"
+        "text",
+        "id",
+        "integer",
+        "number",
+        "boolean",
+        "date",
+        "time",
+        "datetime",
+        "email",
+        "choice",
+        "list",
+        "object",
+        "any",
     ]
     about: str = ""
     of: tuple[str, ...] = ()

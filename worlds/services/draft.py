@@ -1,0 +1,61 @@
+"""What one call is about to write: the record events so far, and the records as they would be after them.
+
+Knows how to look through its own events at the records below. Does not know why anything is written. Nothing happens
+to the records: a draft that is dropped leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...events.event import Json, RecordChanged, RecordCreated, RecordDeleted
+from ..service import Record, RecordEvent, Records
+
+
+class Draft:
+    """The events of one call, in order, over the records it found."""
+
+    __slots__ = ("_records", "_service", "changes")
+
+    def __init__(self, service: str, records: Records) -> None:
+        self._service = service
+        self._records = records
+        self.changes: list[RecordEvent] = []
+
+    def table(self, collection: str) -> Mapping[str, Record]:
+        """The collection after the events so far. Most calls write once and never come back here with any."""
+        mine = [change for change in self.changes if change.collection == collection]
+        if not mine:
+            return self._records[collection]
+        table = dict(self._records[collection])
+        for change in mine:
+            if isinstance(change, RecordCreated):
+                table[change.key] = change.value
+            elif isinstance(change, RecordDeleted):
+                del table[change.key]
+            else:
+                table[change.key] = changed(table[change.key], change.set, change.unset)
+        return table
+
+    def count(self, collection: str) -> int:
+        """How many records the collection has ever held."""
+        created = sum(isinstance(change, RecordCreated) and change.collection == collection for change in self.changes)
+        return self._records.count(collection) + created
+
+    def create(self, collection: str, key: str, record: dict[str, Json]) -> None:
+        self.changes.append(RecordCreated(service=self._service, collection=collection, key=key, value=record))
+
+    def change(self, collection: str, key: str, values: dict[str, Json], unset: Sequence[str] = ()) -> None:
+        self.changes.append(
+            RecordChanged(service=self._service, collection=collection, key=key, set=values, unset=tuple(unset))
+        )
+
+    def delete(self, collection: str, key: str) -> None:
+        self.changes.append(RecordDeleted(service=self._service, collection=collection, key=key))
+
+
+def changed(record: Record, values: Mapping[str, Json], unset: Sequence[str]) -> dict[str, Json]:
+    """A record after a change: what it keeps stays where it was, what is new stands last."""
+    kept = {name: value for name, value in record.items() if name not in unset} if unset else dict(record)
+    kept.update(values)
+    return kept
