@@ -1,10 +1,11 @@
 """The kernel: actors, services and the timeline on one heap of virtual time.
 
 Knows in which order things happen and what each step appends. Does not know what an agent thinks, what a service means,
-where events are kept or how the real world is asked. It drives its actors itself, with `coroutine.send`, so trio's order
-of tasks decides nothing; only at the bound of an effect does it wait for the real world.
+where events are kept or how the real world is asked. It drives its actors itself, with `coroutine.send`, so that trio's
+order of tasks decides nothing; only at the bound of an effect does it wait for the real world.
 
-Order of items: (virtual time, rank, place and number of whoever created the item). Place 0 is the timeline, 1 the agent.
+Order of items: (virtual time, rank, place and number of whoever created the item). Place 0 is the timeline, place 1 the
+agent.
 """
 
 from __future__ import annotations
@@ -16,23 +17,20 @@ from typing import Any
 import msgspec
 import trio
 
-from ..agents.agent import Actor, Answer, Call, Interrupted, Message, ActorError, Outside, Perform, Result
+from ..agents.agent import Actor, ActorError, Answer, Call, Interrupted, Message, Outside, Perform, Result
 from ..events.errors import LogError
 from ..events.event import (
     ActorFailed,
     ActorFinished,
     ActorWaited,
     AnyBody,
-    ContextCut,
     EffectCancelled,
-    EffectRequested,
     EffectResolved,
     EpisodeEnded,
     EpisodeForked,
     EpisodeStarted,
     Event,
     FaultInjected,
-    Json,
     MessageReceived,
     MessageSent,
     TimelineFired,
@@ -45,25 +43,19 @@ from ..worlds.records import State, initial_state
 from ..worlds.service import Instant, Outcome, RecordEvent, Service
 from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
-from .context import DoCalls, DoCancel, DoCut, DoEffect, DoReceive, DoSend, DoSleep, KernelContext, Operation
+from .context import DoCancel, KernelContext
 from .draw import Drawer
-from .effects import Effects, Journal, cut_answer, fingerprints, prompt_change, request_digest
+from .effects import Effects, Journal, cut_answer
+from .operations import OPERATIONS, WAITS, do_cancel
+from .order import AGENT, BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER, WORLD
 from .recording import Exhausted, Recorder
 from .routing import Routes
 from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, unwind
-
-AGENT = "agent"
-WORLD = "world"
-
-TIMELINE, DELIVERY, RETURN, BOUND, DUE, TIMER, LIMIT = range(7)
 
 _LIVELOCK = 10_000
 """Steps at one instant of virtual time after which an episode is given up."""
 _BREATH = 200
 """Steps between two looks at trio, so that many episodes share a loop and all can be cancelled."""
-
-_WAITS = object()
-"""What the handler of an operation that waits returns."""
 
 _json = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -96,23 +88,23 @@ class Kernel:
         self.reason: str | None = None
         self._detail = ""
         self._recorder = recorder
-        self._effects = effects
-        self._journal = journal or Journal()
+        self.effects = effects
+        self.journal = journal or Journal()
         self._timeline = Timeline(world.timeline)
         self._faults = Faults(world.faults)
         self._seed: list[int] = [started.seed]
-        self._drawers: dict[tuple[int, str], Drawer] = {}
+        self.drawers: dict[tuple[int, str], Drawer] = {}
         self._heap: list[tuple[int, int, int, int, Callable[[Any], object], Any]] = []
-        self._seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
-        self._pending: dict[int, Pending] = {}
-        self._unasked: list[tuple[Pending, Perform]] = []
+        self.seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
+        self.pending: dict[int, Pending] = {}
+        self.unasked: list[tuple[Pending, Perform]] = []
         self._strays: list[tuple[Seat, Any, ForeignAwait]] = []
         self._recorded = 0
-        self._needs_barrier = False
+        self.needs_barrier = False
         self._timeline_items = 0
         self._steps_now = 0
-        self._calls = 0
-        self._decisions = 0
+        self.calls = 0
+        self.decisions = 0
         self._tokens = 0
 
     # --- the loop ------------------------------------------------------------------------------------------
@@ -125,7 +117,7 @@ class Kernel:
         breath = 0
         if not self.events:
             self._begin()
-            await self._complete()
+            await self.complete()
         while until is None or len(self.events) <= until:
             if self.reason is None:
                 await self._next()
@@ -138,15 +130,15 @@ class Kernel:
                 await trio.lowlevel.checkpoint()
 
     def _begin(self) -> None:
-        start = self._emit(WORLD, None, self.started)
+        start = self.emit(WORLD, None, self.started)
         for opening in self.world.openings:
-            sent = self._emit(opening.sender, start, MessageSent(to=AGENT, text=opening.text, media=opening.media))
-            self._push(0, DELIVERY, None, self._deliver, sent)
-        for seat in self._seats.values():
-            self._push(0, TIMER, seat, self._wake_first, (seat, 0))
+            sent = self.emit(opening.sender, start, MessageSent(to=AGENT, text=opening.text, media=opening.media))
+            self.push(0, DELIVERY, None, self._deliver, sent)
+        for seat in self.seats.values():
+            self.push(0, TIMER, seat, self.wake_first, (seat, 0))
         for happening, at in self._timeline.at_start():
-            self._push(at, TIMELINE, None, self._fire, (happening, start))
-        self._push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
+            self.push(at, TIMELINE, None, self._fire, (happening, start))
+        self.push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
 
     async def _next(self) -> None:
         """Take the next item that is not stale, and complete its step."""
@@ -156,7 +148,7 @@ class Kernel:
             return
         at, rank, _, _, action, data = heappop(heap)
         if rank == BOUND:
-            if data.seq not in self._pending:
+            if data.seq not in self.pending:
                 return
             answer = await self._answer(data)
             self._arrive(at)
@@ -164,31 +156,31 @@ class Kernel:
         else:
             if rank == TIMER and data[0].waits != data[1]:
                 return
-            if rank == DUE and data.seq not in self._pending:
+            if rank == DUE and data.seq not in self.pending:
                 return
             self._arrive(at)
             action(data)
-        await self._complete()
+        await self.complete()
 
     def _arrive(self, at: int) -> None:
         self._steps_now = self._steps_now + 1 if at == self.now else 0
         self.now = at
 
-    async def _complete(self) -> None:
+    async def complete(self) -> None:
         """Record the step, look at the timeline's conditions, and ask the outside world what the step wants to know."""
         while self._strays:
             await unwind(*self._strays.pop())
         step = self.events[self._recorded :]
         if step:
             for happening, at in self._timeline.after_step(step, self.events):
-                self._push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
+                self.push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
             self._recorder.append(step)
             self._recorded = len(self.events)
             self._check_limits()
-        if self._needs_barrier:
-            self._needs_barrier = False
+        if self.needs_barrier:
+            self.needs_barrier = False
             await self._recorder.barrier()
-        if self._unasked and not self._recorder.replaying:
+        if self.unasked and not self._recorder.replaying:
             self._ask_outside()
 
     def _check_limits(self) -> None:
@@ -199,40 +191,40 @@ class Kernel:
             self.reason, self._detail = "livelock", f"{_LIVELOCK} steps at one instant"
         elif len(self.events) >= limits.events:
             self.reason, self._detail = "events", f"{limits.events} events"
-        elif self._calls > limits.calls:
+        elif self.calls > limits.calls:
             self.reason, self._detail = "calls", f"{limits.calls} calls"
-        elif self._decisions > limits.decisions:
+        elif self.decisions > limits.decisions:
             self.reason, self._detail = "decisions", f"{limits.decisions} decisions"
         elif self._tokens > limits.tokens:
             self.reason, self._detail = "tokens", f"{limits.tokens} tokens"
 
     async def _end(self) -> None:
         await self.close()
-        for pending in list(self._pending.values()):
-            self._emit(
+        for pending in list(self.pending.values()):
+            self.emit(
                 pending.seat.name, pending.seq, EffectCancelled(effect=pending.seq, reason="the episode has ended")
             )
-        self._pending.clear()
-        self._emit(WORLD, len(self.events) - 1, EpisodeEnded(reason=self.reason or "", detail=self._detail))
+        self.pending.clear()
+        self.emit(WORLD, len(self.events) - 1, EpisodeEnded(reason=self.reason or "", detail=self._detail))
         self._recorder.append(self.events[self._recorded :])
         self._recorded = len(self.events)
 
     async def close(self) -> None:
         """End all actors, in order of declaration; none of them can append anything more."""
-        for seat in self._seats.values():
+        for seat in self.seats.values():
             await unwind(seat, seat.coroutine, ActorClosed())
-        for seq in self._pending:
-            if self._effects is not None:
-                self._effects.cancel(seq)
+        for seq in self.pending:
+            if self.effects is not None:
+                self.effects.cancel(seq)
 
     # --- what all steps are made of --------------------------------------------------------------------------
 
-    def _emit(self, actor: str, cause: int | None, body: AnyBody) -> int:
+    def emit(self, actor: str, cause: int | None, body: AnyBody) -> int:
         seq = len(self.events)
         self.events.append(Event(seq, self.now, actor, cause, body))
         return seq
 
-    def _push(self, at: int, rank: int, seat: Seat | None, action: Callable[[Any], object], data: Any) -> None:
+    def push(self, at: int, rank: int, seat: Seat | None, action: Callable[[Any], object], data: Any) -> None:
         if seat is None:
             place, number = 0, self._timeline_items
             self._timeline_items += 1
@@ -242,78 +234,78 @@ class Kernel:
         heappush(self._heap, (at, rank, place, number, action, data))
 
     def drawer(self, place: int, purpose: str) -> Drawer:
-        drawer = self._drawers.get((place, purpose))
+        drawer = self.drawers.get((place, purpose))
         if drawer is None:
-            drawer = self._drawers[place, purpose] = Drawer(self._seed, place, purpose)
+            drawer = self.drawers[place, purpose] = Drawer(self._seed, place, purpose)
         return drawer
 
-    def _change(self, actor: str, cause: int, changes: Sequence[RecordEvent]) -> None:
+    def change(self, actor: str, cause: int, changes: Sequence[RecordEvent]) -> None:
         for change in changes:
-            self._emit(actor, cause, change)
+            self.emit(actor, cause, change)
             self.state = self.state.apply(change)
 
-    def _send(self, sender: str, cause: int, seat: Seat | None, body: MessageSent) -> int:
-        seq = self._emit(sender, cause, body)
+    def send(self, sender: str, cause: int, seat: Seat | None, body: MessageSent) -> int:
+        seq = self.emit(sender, cause, body)
         if body.mark is not None:
             self.marks.add(body.mark)
-        if body.to in self._seats:
+        if body.to in self.seats:
             other = sender if body.to == AGENT else body.to
             latency = self.world.messages.get(other, self.world.message)
-            self._push(self.now + latency, DELIVERY, seat, self._deliver, seq)
+            self.push(self.now + latency, DELIVERY, seat, self._deliver, seq)
         return seq
 
     # --- items -----------------------------------------------------------------------------------------------
 
     def _fire(self, data: tuple[Happening, int]) -> None:
         happening, cause = data
-        fired = self._emit(WORLD, cause, TimelineFired(name=happening.name))
-        self._change(WORLD, fired, record_changes(happening, self.state, self.routes.key_fields))
+        fired = self.emit(WORLD, cause, TimelineFired(name=happening.name))
+        self.change(WORLD, fired, record_changes(happening, self.state, self.routes.key_fields))
         if happening.say is not None and happening.sender is not None:
             body = MessageSent(to=AGENT, text=happening.say, gives=happening.gives, mark=happening.mark)
-            self._send(happening.sender, fired, None, body)
+            self.send(happening.sender, fired, None, body)
 
     def _deliver(self, sent: int) -> None:
         body = self.events[sent].body
         assert isinstance(body, MessageSent)
-        seat = self._seats[body.to]
+        seat = self.seats[body.to]
         if seat.ended:
             return
-        seat.cause = self._emit(seat.name, sent, MessageReceived(message=sent))
+        seat.cause = self.emit(seat.name, sent, MessageReceived(message=sent))
         seat.unread.append(self._message(self.events[seat.cause]))
         if seat.wait == "receive":
-            self._advance(seat, (seat.take_unread(), {}))
+            self.advance(seat, (seat.take_unread(), {}))
         elif seat.wait == "answers":
-            self._advance(seat, (seat.take_unread(), seat.take_answers()))
+            self.advance(seat, (seat.take_unread(), seat.take_answers()))
         elif seat.wait == "effect" and seat.effect is not None and seat.effect.interruptible:
             self._interrupt(seat, seat.effect)
 
     def _interrupt(self, seat: Seat, pending: Pending) -> None:
-        del self._pending[pending.seq]
+        del self.pending[pending.seq]
         reason = "a message arrived"
         if pending.resolved is None:
-            self._emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason))
-            if self._effects is not None:
-                self._effects.cancel(pending.seq)
-            self._advance(seat, Interrupted())
+            self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason))
+            if self.effects is not None:
+                self.effects.cancel(pending.seq)
+            self.advance(seat, Interrupted())
             return
         price = pending.request.price
         paid = max(0, self.now - pending.start - price.base) // max(1, price.per_token)
         paid = min(paid, pending.resolved.tokens or 0)
-        self._emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=paid))
-        self._advance(seat, cut_answer(_answer_of(pending.resolved), paid))
+        self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=paid))
+        self.advance(seat, cut_answer(_answer_of(pending.resolved), paid))
 
-    def _begin_call(self, seat: Seat, batch: Batch) -> None:
+    def begin_call(self, seat: Seat, batch: Batch) -> None:
         call = batch.calls[len(batch.results)]
-        seq = self._emit(seat.name, seat.cause, ToolCalled(tool=call.tool, args=call.args))
+        seq = self.emit(seat.name, seat.cause, ToolCalled(tool=call.tool, args=call.args))
         if seat.name == AGENT:
-            self._calls += 1
+            self.calls += 1
         injection = None
         if self.world.faults:
             injection = self._faults.decide(call.tool, call.args, self.drawer(seat.place, "fault"))
         latency = self.world.latencies.get(call.tool, self.world.call)
         if injection is not None:
             latency += injection.delay
-        self._push(self.now + max(1, latency), RETURN, seat, self._return, (seat, batch, seq, injection))
+        self.push(self.now + max(1, latency), RETURN, seat, self._return, (seat, batch, seq, injection))
 
     def _return(self, data: tuple[Seat, Batch, int, Injection | None]) -> None:
         seat, batch, seq, injection = data
@@ -322,16 +314,16 @@ class Kernel:
         call = batch.calls[len(batch.results)]
         outcome = self._evaluate(seat, call, injection)
         if injection is not None:
-            self._emit(WORLD, seq, FaultInjected(fault=injection.fault, call=seq, kind=injection.kind))
-        self._change(seat.name, seq, outcome.changes)
+            self.emit(WORLD, seq, FaultInjected(fault=injection.fault, call=seq, kind=injection.kind))
+        self.change(seat.name, seq, outcome.changes)
         body = ToolReturned(call=seq, result=outcome.result, error=outcome.error, status=outcome.status)
-        seat.cause = self._emit(seat.name, seq, body)
+        seat.cause = self.emit(seat.name, seq, body)
         batch.results.append(Result(seq, call.tool, outcome.result, outcome.error, outcome.status))
         if len(batch.results) < len(batch.calls):
-            self._begin_call(seat, batch)
+            self.begin_call(seat, batch)
         else:
             seat.batch = None
-            self._advance(seat, batch.results)
+            self.advance(seat, batch.results)
 
     def _evaluate(self, seat: Seat, call: Call, injection: Injection | None) -> Outcome:
         service: Service | None = self.routes.service(call.tool)
@@ -350,12 +342,12 @@ class Kernel:
 
     async def _answer(self, pending: Pending) -> tuple[EffectResolved, Outside | None]:
         """What the log or the real world answers. The only place where an episode waits in real time."""
-        logged = self._journal.resolved.get(pending.seq)
+        logged = self.journal.resolved.get(pending.seq)
         if logged is not None:
             return logged, None
-        if self._effects is None:
+        if self.effects is None:
             raise Exhausted(f"the log has no answer to effect {pending.seq}")
-        outside = await self._effects.outcome(pending.seq)
+        outside = await self.effects.outcome(pending.seq)
         answer = outside.answer
         tokens = answer.tokens or 0
         due = max(pending.bound, pending.start + pending.request.price.of(tokens))
@@ -372,47 +364,47 @@ class Kernel:
 
     def _resolve(self, pending: Pending, resolved: EffectResolved, outside: Outside | None) -> None:
         pending.resolved = resolved
-        pending.resolved_seq = self._emit(pending.seat.name, pending.seq, resolved)
+        pending.resolved_seq = self.emit(pending.seat.name, pending.seq, resolved)
         if outside is not None and outside.observed:
             observed, _ = normalise(outside.observed)
             self._recorder.observe(pending.resolved_seq, _json(observed))
         if pending.seat.name == AGENT:
             self._tokens += resolved.tokens or 0
-        self._push(resolved.due, DUE, pending.seat, self._learn, pending)
-        self._needs_barrier = True
+        self.push(resolved.due, DUE, pending.seat, self.learn, pending)
+        self.needs_barrier = True
 
-    def _learn(self, pending: Pending) -> None:
+    def learn(self, pending: Pending) -> None:
         """The actor learns the answer of its effect."""
         assert pending.resolved is not None
-        del self._pending[pending.seq]
+        del self.pending[pending.seq]
         seat, answer = pending.seat, _answer_of(pending.resolved)
         seat.cause = pending.resolved_seq
         if pending.waits:
-            self._advance(seat, answer)
+            self.advance(seat, answer)
             return
         seat.answers[pending.seq] = answer
         if seat.wait == "answers":
-            self._advance(seat, (seat.take_unread(), seat.take_answers()))
+            self.advance(seat, (seat.take_unread(), seat.take_answers()))
 
-    def _wake_first(self, data: tuple[Seat, int]) -> None:
+    def wake_first(self, data: tuple[Seat, int]) -> None:
         seat = data[0]
         seat.coroutine = seat.actor.act(KernelContext(self, seat))  # type: ignore[assignment]
-        self._advance(seat, None)
+        self.advance(seat, None)
 
-    def _wake_timed(self, data: tuple[Seat, int]) -> None:
+    def wake_timed(self, data: tuple[Seat, int]) -> None:
         seat = data[0]
         if seat.wait == "sleep":
-            self._advance(seat, None)
+            self.advance(seat, None)
         else:
-            seat.cause = self._emit(seat.name, seat.cause, ActorWaited(since=seat.since))
-            self._advance(seat, ([], {}))
+            seat.cause = self.emit(seat.name, seat.cause, ActorWaited(since=seat.since))
+            self.advance(seat, ([], {}))
 
     def _meet_deadline(self, _: None) -> None:
         self.reason = "deadline"
 
     # --- driving an actor ------------------------------------------------------------------------------------
 
-    def _advance(self, seat: Seat, value: Any) -> None:
+    def advance(self, seat: Seat, value: Any) -> None:
         """Run an actor until it yields an operation that waits."""
         seat.wait = ""
         seat.waits += 1
@@ -422,12 +414,12 @@ class Kernel:
         try:
             while True:
                 operation = coroutine.send(value)
-                handler = _OPERATIONS.get(type(operation))
+                handler = OPERATIONS.get(type(operation))
                 if handler is None:
                     self._stray(seat, f"awaited {type(operation).__qualname__}")
                     return
                 value = handler(self, seat, operation)
-                if value is _WAITS:
+                if value is WAITS:
                     if _trio_scope() is not scope:
                         self._stray(seat, "opened a trio nursery or cancel scope")
                     return
@@ -447,112 +439,40 @@ class Kernel:
     def _finish(self, seat: Seat, body: ActorFinished | ActorFailed) -> None:
         seat.wait = "ended"
         seat.coroutine = None
-        self._emit(seat.name, seat.cause, body)
+        self.emit(seat.name, seat.cause, body)
         if isinstance(body, ActorFailed):
             self.reason, self._detail = "failed", f"{seat.name}: {body.error}"
         elif seat.name == AGENT:
             self.reason = "finished"
 
-    def _do_calls(self, seat: Seat, operation: DoCalls) -> object:
-        if not operation.calls:
-            return []
-        calls = tuple(Call(call.tool, normalise(call.args)[0]) for call in operation.calls)
-        seat.wait = "calls"
-        seat.batch = Batch(calls, [])
-        self._begin_call(seat, seat.batch)
-        return _WAITS
-
-    def _do_send(self, seat: Seat, operation: DoSend) -> object:
-        text, _ = normalise(operation.text)
-        gives, _ = normalise(dict(operation.gives)) if operation.gives else ({}, ())
-        body = MessageSent(to=operation.to, text=text, reply_to=operation.reply_to, gives=gives, mark=operation.mark)
-        return self._send(seat.name, seat.cause, seat, body)
-
-    def _do_receive(self, seat: Seat, operation: DoReceive) -> object:
-        if seat.unread or (operation.answers and seat.answers):
-            return seat.take_unread(), seat.take_answers() if operation.answers else {}
-        if operation.timeout is not None and operation.timeout <= 0:
-            return [], {}
-        seat.wait = "answers" if operation.answers else "receive"
-        seat.since = self.now
-        if operation.timeout is not None:
-            self._push(self.now + operation.timeout, TIMER, seat, self._wake_timed, (seat, seat.waits))
-        return _WAITS
-
-    def _do_sleep(self, seat: Seat, operation: DoSleep) -> object:
-        seat.wait = "sleep"
-        self._push(self.now + max(0, operation.duration), TIMER, seat, self._wake_timed, (seat, seat.waits))
-        return _WAITS
-
-    def _do_effect(self, seat: Seat, operation: DoEffect) -> object:
-        request = operation.request
-        prompt, _ = normalise(list(request.prompt))
-        settings, _ = normalise(request.settings)
-        prints = fingerprints(prompt)
-        bound = self.now + max(1, request.price.base)
-        body = EffectRequested(
-            kind=request.kind,
-            digest=request_digest(request, prints),
-            bound=bound,
-            settings=settings,
-            prompt=prompt_change(seat.prompts.get(request.kind, ()), prints, prompt),
-        )
-        seat.prompts[request.kind] = prints
-        seq = self._emit(seat.name, seat.cause, body)
-        pending = Pending(seq, seat, request, self.now, bound, operation.waits, operation.interruptible)
-        self._pending[seq] = pending
-        self._push(bound, BOUND, seat, self._learn, pending)
-        self._unasked.append((pending, operation.perform))
-        self._needs_barrier = True
-        if seat.name == AGENT:
-            self._decisions += 1
-        if not operation.waits:
-            return seq
-        seat.wait = "effect"
-        seat.effect = pending
-        return _WAITS
-
-    def _do_cancel(self, seat: Seat, operation: DoCancel) -> object:
-        pending = self._pending.pop(operation.effect, None)
-        if pending is not None:
-            self._emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=operation.reason))
-            if self._effects is not None:
-                self._effects.cancel(pending.seq)
-        return None
-
-    def _do_cut(self, seat: Seat, operation: DoCut) -> object:
-        body = ContextCut(reason=operation.reason, messages=operation.messages, shortened=operation.shortened)
-        self._emit(seat.name, seat.cause, body)
-        return None
-
     def _ask_outside(self) -> None:
         """Start the requests that the log cannot answer. Called when the step that made them is durable."""
-        for pending, perform in self._unasked:
-            if pending.seq in self._pending and not self._journal.settles(pending.seq) and self._effects is not None:
-                self._effects.begin(pending.seq, pending.request, perform)
-        self._unasked.clear()
+        for pending, perform in self.unasked:
+            if pending.seq in self.pending and not self.journal.settles(pending.seq) and self.effects is not None:
+                self.effects.begin(pending.seq, pending.request, perform)
+        self.unasked.clear()
 
     # --- forks -----------------------------------------------------------------------------------------------
 
     async def fork(self, forked: EpisodeForked, changes: Changes) -> None:
         """Append `forked` and change what it says; to be called between steps. The stream goes on from here."""
-        seq = self._emit(WORLD, len(self.events) - 1, forked)
+        seq = self.emit(WORLD, len(self.events) - 1, forked)
         if changes.seed is not None:
             self._seed = [changes.seed, seq]
-            for drawer in self._drawers.values():
+            for drawer in self.drawers.values():
                 drawer.reseed(self._seed)
         for name, actor in changes.actors.items():
-            await self._replace(self._seats[name], actor, seq)
-        self._change(WORLD, seq, changes.records)
+            await self._replace(self.seats[name], actor, seq)
+        self.change(WORLD, seq, changes.records)
         for sender, body in changes.messages:
-            self._send(sender, seq, None, body)
-        await self._complete()
+            self.send(sender, seq, None, body)
+        await self.complete()
 
     async def _replace(self, seat: Seat, actor: Actor, cause: int) -> None:
         """Put another actor in a seat. It starts with its predecessor's view of what has happened."""
         await unwind(seat, seat.coroutine, ActorClosed())
-        for pending in [pending for pending in self._pending.values() if pending.seat is seat]:
-            self._do_cancel(seat, DoCancel(pending.seq, "the actor was replaced"))
+        for pending in [pending for pending in self.pending.values() if pending.seat is seat]:
+            do_cancel(self, seat, DoCancel(pending.seq, "the actor was replaced"))
         seat.past = tuple(event for event in self.events if event.actor == seat.name)
         seat.unread = [self._message(event) for event in seat.past if isinstance(event.body, MessageReceived)]
         seat.actor, seat.wait, seat.batch, seat.effect = actor, "start", None, None
@@ -560,7 +480,7 @@ class Kernel:
         seat.waits += 1
         if self.reason in ("finished", "failed"):
             self.reason, self._detail = None, ""
-        self._push(self.now, TIMER, seat, self._wake_first, (seat, seat.waits))
+        self.push(self.now, TIMER, seat, self.wake_first, (seat, seat.waits))
 
     def _message(self, received: Event) -> Message:
         """A message as its recipient got it."""
@@ -592,16 +512,5 @@ def _answer_of(resolved: EffectResolved) -> Answer:
 
 
 def _trio_scope() -> object:
-    """Changes when a nursery or cancel scope is opened in this task and not closed. A guard only: nothing depends on it."""
+    """Another one when a nursery or cancel scope was opened in this task and not closed. A guard: no event has it."""
     return getattr(trio.lowlevel.current_task(), "_cancel_status", None)
-
-
-_OPERATIONS: dict[type, Callable[[Kernel, Seat, Any], object]] = {
-    DoCalls: Kernel._do_calls,
-    DoSend: Kernel._do_send,
-    DoReceive: Kernel._do_receive,
-    DoSleep: Kernel._do_sleep,
-    DoEffect: Kernel._do_effect,
-    DoCancel: Kernel._do_cancel,
-    DoCut: Kernel._do_cut,
-}

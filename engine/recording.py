@@ -80,14 +80,20 @@ class Comparing:
     """Requires the steps to be, byte for byte, what `stored` holds; then goes on into `then`, if there is one."""
 
     def __init__(self, stored: Sequence[bytes], then: Recorder | None = None, *, ended: bool = True) -> None:
+        """`ended`: `stored` ends its episode, so execution may not go beyond it."""
         self._stored = stored
         self._position = 0
-        self.then = then
+        self._then = then
         self._ended = ended
 
     @property
     def replaying(self) -> bool:
-        return self._position < len(self._stored)
+        return self._then is None or self._position < len(self._stored)
+
+    def go_on_into(self, then: Recorder) -> None:
+        """Compare no more: whatever comes now is new."""
+        self._stored = self._stored[: self._position]
+        self._then = then
 
     def append(self, events: Sequence[Event]) -> None:
         for index, event in enumerate(events):
@@ -100,22 +106,22 @@ class Comparing:
             self._position += 1
 
     def _go_on(self, events: Sequence[Event]) -> None:
-        if self.then is not None:
-            self.then.append(events)
+        if self._then is not None:
+            self._then.append(events)
         elif self._ended:
             raise Divergence(events[0].seq, None, encode(events[0]).data)
         else:
-            raise Exhausted
+            raise Exhausted("the log ends here")
 
     def finish(self) -> None:
         """Raises `Divergence` if the log holds more than was executed."""
-        if self.replaying:
+        if self._position < len(self._stored):
             raise Divergence(self._position, self._stored[self._position], None)
 
     def observe(self, seq: int, content: bytes) -> None:
-        if self.then is not None and not self.replaying:
-            self.then.observe(seq, content)
+        if self._then is not None and not self.replaying:
+            self._then.observe(seq, content)
 
     async def barrier(self) -> None:
-        if self.then is not None and not self.replaying:
-            await self.then.barrier()
+        if self._then is not None and not self.replaying:
+            await self._then.barrier()

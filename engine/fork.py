@@ -1,0 +1,130 @@
+"""Forks: the same past, another future.
+
+Knows how a stream is copied up to an event, rounded up to the end of its step, and what is changed there. The prefix is
+executed again, so that whatever was on its way (messages, timers, requests) is on its way in the fork as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
+
+import msgspec
+import trio
+
+from ..events.codec import decode
+from ..events.errors import NotFound, StreamExists
+from ..events.event import EpisodeForked, Json
+from ..events.log import Log, StreamRow
+from . import wall
+from .effects import Effects
+from .episode import (
+    Episode,
+    EpisodeError,
+    agent_name,
+    changes_of,
+    conclude,
+    execute,
+    forks_of,
+    journal_of,
+    plan_of,
+    resume_episode,
+)
+from .kernel import Changes, Kernel
+from .recording import Comparing, Divergence, Recording
+
+_encode = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
+
+
+async def fork_episode(log: Log, stream: str, at: int, changes: Mapping[str, Json]) -> Episode:
+    """Fork an episode at event `at` and play it to its end, in a log that is being written to.
+
+    `changes` is what `episode.forked` says: any of `seed`, `agent` (a specification), `coworkers` (by id), `messages`
+    (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with, or
+    returned as it is.
+
+    Raises EpisodeError if there is no such event, or if executing the prefix does not give what the log holds.
+    """
+    row = log.row(stream)
+    stored = list(log.read_raw(row.id))
+    if not 0 <= at < len(stored):
+        raise EpisodeError(f"episode {row.id} has events 0 to {len(stored) - 1}; it cannot be forked at {at}")
+    events = [decode(data, log.blob) for _, data, _ in stored]
+    plan = plan_of(events)
+    changed = changes_of(plan.world, changes)
+    episode: Episode | None = None
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        recorder = Comparing([data for _, data, _ in stored])
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal_of(events))
+        try:
+            await execute(kernel, forks_of(events), at)
+            last = len(kernel.events) - 1
+            forked = EpisodeForked(parent=row.id, seq=last, digest=stored[last][2].hex(), changes=dict(changes))
+            name = fork_id(forked)
+            if not _holds(log, name):
+                kernel.journal = journal_of(events, last)
+                episode = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
+        except Divergence as difference:
+            failure = EpisodeError(
+                f"episode {row.id} cannot be forked at {at}: executing it again differs at event {difference.seq}; "
+                f"`coworkenv verify {row.id}` shows how"
+            )
+        except Exception as error:
+            failure = error
+        finally:
+            await kernel.close()
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return episode or await resume_episode(log, name)
+
+
+async def _go_on(
+    log: Log, row: StreamRow, kernel: Kernel, recorder: Comparing, forked: EpisodeForked, changed: Changes
+) -> Episode:
+    """Copy the prefix into the fork's own stream, and play on there."""
+    with suppress(StreamExists):  # empty, left by a fork that was killed before its first commit
+        log.create(row)
+    appender = log.open(row.id, wall.holder(), wall.now())
+    appender.append(kernel.events)
+    for seen in log.observations(forked.parent):
+        if seen.seq <= forked.seq:
+            appender.observe(seen.seq, seen.content, seen.name)
+    recorder.go_on_into(Recording(appender))
+
+    async def rest() -> None:
+        await kernel.fork(forked, changed)
+        await kernel.run()
+
+    return await conclude(row.id, kernel, appender, rest())
+
+
+def _holds(log: Log, stream: str) -> bool:
+    try:
+        return log.row(stream).count > 0
+    except NotFound:
+        return False
+
+
+def fork_id(forked: EpisodeForked) -> str:
+    """Sixteen hexadecimal digits, from where the fork leaves its parent and what it changes."""
+    return sha256(_encode([forked.parent, forked.seq, forked.digest, forked.changes])).hexdigest()[:16]
+
+
+def _fork_row(parent: StreamRow, name: str, changes: Mapping[str, Json]) -> StreamRow:
+    return msgspec.structs.replace(
+        parent,
+        id=name,
+        parent=parent.id,
+        agent=agent_name(changes["agent"]) if "agent" in changes else parent.agent,
+        seed=changes.get("seed", parent.seed),
+        status="suspended",
+        reason="",
+        count=0,
+        digest="",
+        created=wall.now(),
+        host=wall.host(),
+        versions=wall.versions(),
+    )

@@ -1,0 +1,124 @@
+"""Replay: is a stream what it was, and does executing it again give the same bytes?
+
+Knows the three things that can be wrong: the stored bytes, the fold of the events, the re-execution. Changes nothing and
+asks nobody: every answer of the outside world comes from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from ..events.chain import Finding
+from ..events.codec import decode
+from ..events.errors import LogError
+from ..events.event import SEMANTICS, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
+from ..events.log import Log
+from ..events.verify import verify_stream
+from ..worlds.compiling import rebuild
+from ..worlds.records import State, initial_state
+from ..worlds.world import World
+from .episode import EpisodeError, execute, forks_of, journal_of, plan_of
+from .kernel import Kernel
+from .recording import Comparing, Divergence, Exhausted
+
+Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed"]
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What `verify` found about one stream."""
+
+    stream: str
+    verdict: Verdict
+    """`identical so far` for an episode that has not ended; `not executed` for one of other semantics, or a grading."""
+    events: int
+    damage: tuple[Finding, ...] = ()
+    seq: int | None = None
+    """The first event that differs, with what the log holds and what execution gave."""
+    stored: str | None = None
+    executed: str | None = None
+    says: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.verdict in ("identical", "identical so far", "not executed")
+
+
+async def verify(log: Log, stream: str) -> Verified:
+    """Check the chain, the blobs and the observations of a stream, and, if it is an episode, execute it again."""
+    row = log.row(stream)
+    damage = tuple(verify_stream(log, row.id))
+    if damage:
+        return Verified(stream=row.id, verdict="damaged", events=row.count, damage=damage, says=damage[0].message)
+    if row.kind != "episode":
+        return Verified(stream=row.id, verdict="not executed", events=row.count, says="a grading: its chain is sound")
+    try:
+        raw = [data for _, data, _ in log.read_raw(row.id)]
+        events = [decode(data, log.blob) for data in raw]
+    except LogError as error:
+        return Verified(stream=row.id, verdict="damaged", events=row.count, says=str(error))
+    if not events:
+        return Verified(stream=row.id, verdict="identical so far", events=0, says="no events yet")
+    return await _execute_again(row.id, raw, events, ended=row.status == "ended")
+
+
+async def _execute_again(stream: str, raw: list[bytes], events: list[Event], ended: bool) -> Verified:
+    def verified(verdict: Verdict, says: str = "") -> Verified:
+        return Verified(stream=stream, verdict=verdict, events=len(raw), says=says)
+
+    started = events[0].body
+    if isinstance(started, EpisodeStarted) and started.semantics != SEMANTICS:
+        return verified("not executed", f"recorded under semantics {started.semantics}; its chain is sound")
+    recorder = Comparing(raw, ended=ended)
+    try:
+        plan = plan_of(events)
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, None, journal_of(events))
+        try:
+            await execute(kernel, forks_of(events))
+            recorder.finish()
+        finally:
+            await kernel.close()
+    except EpisodeError as error:
+        return verified("different", str(error))
+    except Exhausted as end:
+        if recorder.replaying or ended:
+            return verified("different", str(end))
+    except Divergence as difference:
+        return Verified(
+            stream=stream,
+            verdict="different",
+            events=len(raw),
+            seq=difference.seq,
+            stored=_text(difference.stored),
+            executed=_text(difference.executed),
+            says=str(difference),
+        )
+    folded = state_after(plan.world, events)
+    if folded != kernel.state:
+        return verified("different", "the records that the events give are not those that execution gives")
+    return verified("identical" if ended else "identical so far")
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def world_of(events: Iterable[Event]) -> World:
+    """The world that a stream's first event holds. Raises EpisodeError if there is none."""
+    for event in events:
+        if isinstance(event.body, EpisodeStarted):
+            return rebuild(event.body.environment)
+        break
+    raise EpisodeError("the stream does not begin with episode.started: it is not an episode")
+
+
+def state_after(world: World, events: Iterable[Event]) -> State:
+    """The records after `events`, by projection: no actor and no service runs."""
+    state = initial_state(created for service in world.services for created in service.initial())
+    for event in events:
+        body = event.body
+        if isinstance(body, RecordCreated | RecordChanged | RecordDeleted):
+            state = state.apply(body)
+    return state

@@ -1,0 +1,42 @@
+"""The wall clock and the machine: the one place in the engine that may look at them.
+
+Knows what is true of this process. Nothing that it returns may get into an event.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import time
+from importlib.metadata import PackageNotFoundError, version
+
+
+def now() -> float:
+    """Seconds since 1970."""
+    return time.time()
+
+
+def tick() -> float:
+    """Seconds since some fixed moment, for measuring."""
+    return time.perf_counter()
+
+
+def host() -> str:
+    return socket.gethostname()
+
+
+def holder() -> str:
+    """Says to others who has a stream open."""
+    return f"process {os.getpid()} on {host()}"
+
+
+def versions() -> dict[str, str]:
+    """What wrote a log."""
+    found = {"python": platform.python_version()}
+    for package in ("coworkenv", "trio", "msgspec"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
