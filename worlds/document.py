@@ -11,9 +11,9 @@ their digits. Where a text begins with `{` or `[` and is JSON, it is read as JSO
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from json.decoder import scanstring
+from json import decoder
 from typing import Any, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ DEEPEST = 64
 LARGEST = 16 * 1024 * 1024
 """Characters."""
 
+_scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -204,10 +205,10 @@ class _Yaml(_Reader):
             if event.implicit[0] and (event.value == "<<" or not isinstance(self._scalar(event, path), str)):
                 raise DocumentError(f"the key {event.value!r} is not a text; put it in quotes.", path, line)
             inner = self.key(mapping, event.value, path, line)
-            value = next(events)
-            mapping[event.value] = self._value(value, inner, events)
+            start = event.start_mark.index  # type: ignore[union-attr]
+            mapping[event.value] = self._value(next(events), inner, events)
             if not path:
-                self.spans[event.value] = (event.start_mark.index, self._end)
+                self.spans[event.value] = (start, self._end)
         self._reached(event)
         return mapping
 
@@ -288,7 +289,7 @@ class _Json(_Reader):
 
     def _text(self, path: Path) -> str:
         try:
-            text, self.at = scanstring(self.text, self.at + 1, True)
+            text, self.at = _scanstring(self.text, self.at + 1, True)
         except ValueError:
             raise _NotJson from None
         if _SURROGATE.search(text):

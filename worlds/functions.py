@@ -1,0 +1,416 @@
+"""What the operators and functions of the expression language do with values.
+
+Knows values: null, booleans, numbers, texts, lists, objects. Does not know how expressions are written or how names
+are resolved. Integers and decimals are one kind, numbers; a result without digits after its point is an integer again.
+Everything is bounded: numbers by 64 bits and 34 digits, texts and lists by the budget of the evaluation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, DecimalException
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from ..events.event import Json
+from .document import integer_or_decimal
+from .durations import DurationError, microseconds
+
+NUMBERS = Context(prec=34, Emin=-999, Emax=999)
+TEXT = 100_000
+"""Characters of the longest text that can be made."""
+
+
+class ValueProblem(ValueError):
+    """A value on which an operation makes no sense; the evaluator adds where."""
+
+
+Spend = Callable[[int], None]
+
+
+def kind(value: Json) -> str:
+    """What people call such a value."""
+    if value is None:
+        return "null"
+    names = {bool: "a boolean", int: "a number", Decimal: "a number", str: "a text", list: "a list", dict: "an object"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def is_number(value: Json) -> bool:
+    return type(value) is int or type(value) is Decimal
+
+
+def number(value: Json, what: str) -> int | Decimal:
+    if type(value) is int or type(value) is Decimal:
+        return value
+    raise ValueProblem(f"{what} needs a number, not {kind(value)}.")
+
+
+def text(value: Json, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueProblem(f"{what} needs a text, not {kind(value)}.")
+
+
+def items(value: Json, what: str) -> Sequence[Json]:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise ValueProblem(f"{what} needs a list, not {kind(value)}.")
+
+
+def truth(value: Json) -> bool:
+    """False are null, false, 0, and what is empty."""
+    return bool(value)
+
+
+def written(value: Json) -> str:
+    """A value inside a text: numbers as written, null as `null`, lists with commas, objects as `name: value`."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(written(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {written(item)}" for name, item in value.items())
+    return str(value)
+
+
+# --- comparing ---------------------------------------------------------------------------------------------
+
+
+def equal(left: Json, right: Json, spend: Spend) -> bool:
+    """Equality of the same kind: numbers by value, texts exactly, objects in any order. Other kinds are never equal."""
+    if is_number(left) and is_number(right):
+        return bool(left == right)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        spend(len(left))
+        return len(left) == len(right) and all(equal(a, b, spend) for a, b in zip(left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        spend(len(left))
+        return left.keys() == right.keys() and all(equal(left[name], right[name], spend) for name in left)
+    return type(left) is type(right) and bool(left == right)
+
+
+def compare(operator: str, left: Json, right: Json) -> bool:
+    both_numbers = is_number(left) and is_number(right)
+    if not both_numbers and not (isinstance(left, str) and isinstance(right, str)):
+        raise ValueProblem(f"{kind(left)} and {kind(right)} have no order; '{operator}' compares numbers or texts.")
+    match operator:
+        case "<":
+            return bool(left < right)
+        case "<=":
+            return bool(left <= right)
+        case ">":
+            return bool(left > right)
+    return bool(left >= right)
+
+
+def rank(values: Sequence[Json], what: str) -> None:
+    """Raise unless the values are all numbers or all texts."""
+    if not all(is_number(value) for value in values) and not all(isinstance(value, str) for value in values):
+        raise ValueProblem(f"{what} needs numbers only or texts only.")
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+def settled(value: int | Decimal) -> int | Decimal:
+    """A result as JSON can keep it: an integer unless it has digits after the point (or is huge)."""
+    if isinstance(value, Decimal):
+        exponent = value.as_tuple().exponent
+        if not isinstance(exponent, int):
+            raise ValueProblem("the result is not a finite number.")
+        if exponent != 0:
+            return value
+        value = int(value)
+    if not -(2**63) <= value < 2**63:
+        raise ValueProblem("the result does not fit into 64 bits.")
+    return value
+
+
+def arithmetic(operator: str, left: Json, right: Json, spend: Spend) -> Json:
+    if operator == "+" and isinstance(left, str) and isinstance(right, str):
+        return short(left + right)
+    if operator == "+" and isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        spend(len(left) + len(right))
+        return [*left, *right]
+    a, b = number(left, f"'{operator}'"), number(right, f"'{operator}'")
+    if operator in "/%" and b == 0:
+        raise ValueProblem("division by zero.")
+    try:
+        return settled(_whole(operator, a, b) if type(a) is int and type(b) is int else _point(operator, a, b))
+    except DecimalException:
+        raise ValueProblem("the result is beyond what a number can hold.") from None
+
+
+def _whole(operator: str, a: int, b: int) -> int | Decimal:
+    match operator:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "%":
+            return a % b
+    return a // b if a % b == 0 else NUMBERS.divide(Decimal(a), Decimal(b))
+
+
+def _point(operator: str, left: int | Decimal, right: int | Decimal) -> Decimal:
+    a, b = Decimal(left), Decimal(right)
+    match operator:
+        case "+":
+            return NUMBERS.add(a, b)
+        case "-":
+            return NUMBERS.subtract(a, b)
+        case "*":
+            return NUMBERS.multiply(a, b)
+        case "/":
+            return NUMBERS.divide(a, b)
+    rest = NUMBERS.remainder(a, b)
+    return NUMBERS.add(rest, b) if rest and (rest < 0) != (b < 0) else rest
+
+
+def rounded(value: Json, digits: Json, mode: str) -> Json:
+    """To so many digits after the point; halves go away from zero."""
+    places = number(digits, "round")
+    if not isinstance(places, int) or not 0 <= places <= 12:
+        raise ValueProblem("round needs 0 to 12 digits.")
+    exact = Decimal(number(value, "round"))
+    try:
+        return settled(exact.quantize(Decimal(1).scaleb(-places), rounding=mode, context=NUMBERS))
+    except DecimalException:
+        raise ValueProblem("the number is too large to round.") from None
+
+
+def negative(value: Json) -> Json:
+    return settled(-number(value, "'-'") if type(value) is int else NUMBERS.minus(Decimal(number(value, "'-'"))))
+
+
+def extreme(arguments: Sequence[Json], what: str, spend: Spend) -> Json:
+    """The smallest or largest of one list, or of several arguments; null of an empty list."""
+    values = items(arguments[0], what) if len(arguments) == 1 else arguments
+    spend(len(values))
+    rank(values, what)
+    chosen = min if what == "min" else max
+    return chosen(values) if values else None
+
+
+def total(value: Json, spend: Spend) -> Json:
+    result: Json = 0
+    for item in items(value, "sum"):
+        spend(1)
+        result = arithmetic("+", result, number(item, "sum"), spend)
+    return result
+
+
+def parsed_number(value: Json) -> Json:
+    try:
+        result = integer_or_decimal(text(value, "number").strip())
+    except ValueError as error:
+        raise ValueProblem(str(error)) from None
+    if result is None:
+        raise ValueProblem(f"{value!r} is not a number.")
+    return result
+
+
+# --- texts and lists ---------------------------------------------------------------------------------------
+
+
+def short(value: str) -> str:
+    if len(value) > TEXT:
+        raise ValueProblem(f"the text would be longer than {TEXT} characters.")
+    return value
+
+
+def joined(value: Json, separator: Json, spend: Spend) -> str:
+    parts = items(value, "join")
+    spend(len(parts))
+    for part in parts:
+        if isinstance(part, (list, tuple, dict)):
+            raise ValueProblem(f"join needs a list of texts and numbers, not of {kind(part)}.")
+    pieces = [written(part) for part in parts]
+    between_them = text(separator, "join")
+    if sum(map(len, pieces)) + len(between_them) * len(pieces) > TEXT:
+        raise ValueProblem(f"the text would be longer than {TEXT} characters.")
+    return between_them.join(pieces)
+
+
+def splits(value: Json, separator: Json, spend: Spend) -> list[Json]:
+    if not separator:
+        raise ValueProblem("split needs a separator.")
+    parts = text(value, "split").split(text(separator, "split"))
+    spend(len(parts))
+    return [part.strip() for part in parts]
+
+
+def between(value: Json, left: Json, right: Json) -> Json:
+    """What stands in a text between two others; null where they do not occur. Nothing on the left is the beginning."""
+    whole, opening, closing = text(value, "between"), text(left, "between"), text(right, "between")
+    start = whole.find(opening)
+    if start < 0:
+        return None
+    start += len(opening)
+    end = whole.find(closing, start) if closing else len(whole)
+    return whole[start:end].strip() if end >= 0 else None
+
+
+def unique(value: Json, spend: Spend) -> list[Json]:
+    kept: list[Json] = []
+    for item in items(value, "unique"):
+        spend(len(kept) + 1)
+        if not any(equal(item, other, spend) for other in kept):
+            kept.append(item)
+    return kept
+
+
+def length(value: Json) -> int:
+    if isinstance(value, (str, list, tuple, dict)):
+        return len(value)
+    raise ValueProblem(f"len needs a text, a list or an object, not {kind(value)}.")
+
+
+# --- dates and times ---------------------------------------------------------------------------------------
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
+
+
+def moment(value: Json, what: str) -> datetime:
+    """A date and time, `2026-03-13T09:00`; a date alone is its midnight."""
+    written_as = text(value, what)
+    if _DAY.fullmatch(written_as) or _MOMENT.fullmatch(written_as):
+        try:
+            return datetime.fromisoformat(written_as)
+        except ValueError:
+            pass
+    raise ValueProblem(f"{what} needs a date or time such as 2026-03-13T09:00, not {written_as[:40]!r}.")
+
+
+def _like(result: datetime, original: str) -> str:
+    """The result, as precise as the original was."""
+    if _DAY.fullmatch(original):
+        if (result.hour, result.minute, result.second, result.microsecond) != (0, 0, 0, 0):
+            raise ValueProblem("a date without a time can only be moved by whole days.")
+        return result.date().isoformat()
+    precision = "seconds" if result.second or original.count(":") > 1 + (original[-6:-5] in ("+", "-")) else "minutes"
+    return result.isoformat("T", precision)
+
+
+def date_add(value: Json, length: Json) -> str:
+    start, by = moment(value, "date_add"), text(length, "date_add")
+    try:
+        size = microseconds(by.removeprefix("-"))
+        return _like(start + timedelta(microseconds=-size if by.startswith("-") else size), text(value, "date_add"))
+    except DurationError as error:
+        raise ValueProblem(str(error)) from None
+    except OverflowError:
+        raise ValueProblem("the date is beyond the calendar.") from None
+
+
+def workday_add(value: Json, count: Json, spend: Spend) -> str:
+    """The n-th Monday to Friday after (or, negative, before) a day. Holidays are records, not calendar."""
+    day, left = moment(value, "workday_add"), number(count, "workday_add")
+    if not isinstance(left, int) or abs(left) > 10_000:
+        raise ValueProblem("workday_add needs a whole number of at most 10000 days.")
+    step = timedelta(days=1 if left > 0 else -1)
+    spend(abs(left))
+    left = abs(left)
+    try:
+        while left:
+            day += step
+            left -= day.weekday() < 5
+    except OverflowError:
+        raise ValueProblem("the date is beyond the calendar.") from None
+    return _like(day, text(value, "workday_add"))
+
+
+def zone(name: str) -> ZoneInfo:
+    """A time zone of the IANA database. Raises `ValueProblem`."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueProblem(f"{name!r} is not a time zone; write it like Europe/Berlin or UTC.") from None
+
+
+def placed(local: datetime, name: str) -> datetime:
+    """A local time in its zone. Raises `ValueProblem` for one that the clocks skip or show twice."""
+    early = local.replace(tzinfo=zone(name), fold=0)
+    late = early.replace(fold=1)
+    if early.utcoffset() == late.utcoffset():
+        return early
+    says = "is skipped" if late.utcoffset() > early.utcoffset() else "comes twice"  # type: ignore[operator]
+    raise ValueProblem(f"{local.isoformat('T', 'minutes')} {says} in {name}, where the clocks change then.")
+
+
+def in_zone(value: Json, before: Json, after: Json) -> str:
+    local = moment(value, "in_zone")
+    if local.tzinfo is not None:
+        raise ValueProblem("in_zone needs a local time, without an offset.")
+    try:
+        moved = placed(local, text(before, "in_zone")).astimezone(zone(text(after, "in_zone")))
+    except OverflowError:
+        raise ValueProblem("the date is beyond the calendar.") from None
+    return moved.replace(tzinfo=None).isoformat("T", "seconds" if moved.second else "minutes")
+
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def at_time(day: Json, clock: Json) -> str:
+    joined_up = f"{moment(day, 'at_time').date().isoformat()}T{text(clock, 'at_time')}"
+    moment(joined_up, "at_time")
+    return joined_up
+
+
+def difference(later: Json, earlier: Json, unit: timedelta, what: str) -> Json:
+    end, start = moment(later, what), moment(earlier, what)
+    if (end.tzinfo is None) != (start.tzinfo is None):
+        raise ValueProblem(f"{what} needs two times with an offset or two without.")
+    if unit.days:
+        return (end.date() - start.date()).days
+    return arithmetic("/", (end - start) // timedelta(seconds=1), 60, lambda _: None)
+
+
+def time_of(value: Json) -> str:
+    when = moment(value, "time_of")
+    return when.strftime("%H:%M:%S" if when.second else "%H:%M")
+
+
+#: Functions of values alone, by name; those with lazy arguments are the evaluator's.
+FUNCTIONS: dict[str, Callable[[Sequence[Any], Spend], Json]] = {
+    "first": lambda a, _: next(iter(items(a[0] if a[0] is not None else [], "first")), None),
+    "last": lambda a, _: next(reversed(items(a[0] if a[0] is not None else [], "last")), None),
+    "len": lambda a, _: length(a[0]),
+    "unique": lambda a, spend: unique(a[0], spend),
+    "reverse": lambda a, spend: list(reversed(items(a[0], "reverse"))),
+    "sum": lambda a, spend: total(a[0], spend),
+    "min": lambda a, spend: extreme(a, "min", spend),
+    "max": lambda a, spend: extreme(a, "max", spend),
+    "round": lambda a, _: rounded(a[0], a[1] if len(a) > 1 else 0, ROUND_HALF_UP),
+    "floor": lambda a, _: rounded(a[0], 0, ROUND_FLOOR),
+    "ceil": lambda a, _: rounded(a[0], 0, ROUND_CEILING),
+    "abs": lambda a, _: negative(a[0]) if number(a[0], "abs") < 0 else a[0],
+    "contains": lambda a, _: text(a[1], "contains") in text(a[0], "contains"),
+    "lower": lambda a, _: short(text(a[0], "lower").lower()),
+    "upper": lambda a, _: short(text(a[0], "upper").upper()),
+    "join": lambda a, spend: joined(a[0], a[1], spend),
+    "split": lambda a, spend: splits(a[0], a[1], spend),
+    "between": lambda a, _: between(a[0], a[1], a[2]),
+    "text": lambda a, _: joined([a[0]], "", lambda _: None),
+    "number": lambda a, _: parsed_number(a[0]),
+    "date_add": lambda a, _: date_add(a[0], a[1]),
+    "workday_add": lambda a, spend: workday_add(a[0], a[1], spend),
+    "in_zone": lambda a, _: in_zone(a[0], a[1], a[2]),
+    "weekday": lambda a, _: _WEEKDAYS[moment(a[0], "weekday").weekday()],
+    "day_of": lambda a, _: moment(a[0], "day_of").date().isoformat(),
+    "time_of": lambda a, _: time_of(a[0]),
+    "at_time": lambda a, _: at_time(a[0], a[1]),
+    "days_between": lambda a, _: difference(a[0], a[1], timedelta(days=1), "days_between"),
+    "minutes_between": lambda a, _: difference(a[0], a[1], timedelta(minutes=1), "minutes_between"),
+}
