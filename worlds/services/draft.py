@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ...events.event import Json, RecordChanged, RecordCreated, RecordDeleted
 from ..service import Record, RecordEvent, Records
+from . import kinds
 
 
 class Draft:
@@ -23,7 +24,7 @@ class Draft:
         self.changes: list[RecordEvent] = []
 
     def table(self, collection: str) -> Mapping[str, Record]:
-        """The collection after the events so far. Most calls write once and never come back here with any."""
+        """The collection after the events so far. Most calls write once and never look again."""
         mine = [change for change in self.changes if change.collection == collection]
         if not mine:
             return self._records[collection]
@@ -34,7 +35,7 @@ class Draft:
             elif isinstance(change, RecordDeleted):
                 del table[change.key]
             else:
-                table[change.key] = changed(table[change.key], change.set, change.unset)
+                table[change.key] = _changed(table[change.key], change.set, change.unset)
         return table
 
     def count(self, collection: str) -> int:
@@ -45,17 +46,30 @@ class Draft:
     def create(self, collection: str, key: str, record: dict[str, Json]) -> None:
         self.changes.append(RecordCreated(service=self._service, collection=collection, key=key, value=record))
 
-    def change(self, collection: str, key: str, values: dict[str, Json], unset: Sequence[str] = ()) -> None:
+    def write(self, collection: str, key: str, record: Record, values: Mapping[str, Json]) -> Record:
+        """Write values into a record, null dropping the field; the record as it is then.
+
+        What it already says is not written again: an agent that sends a whole record back changed only what differs.
+        """
+        fresh = {
+            name: value
+            for name, value in values.items()
+            if value is not None and not (name in record and kinds.identical(record[name], value))
+        }
+        unset = tuple(name for name, value in values.items() if value is None and name in record)
+        if not fresh and not unset:
+            return record
         self.changes.append(
-            RecordChanged(service=self._service, collection=collection, key=key, set=values, unset=tuple(unset))
+            RecordChanged(service=self._service, collection=collection, key=key, set=fresh, unset=unset)
         )
+        return _changed(record, fresh, unset)
 
     def delete(self, collection: str, key: str) -> None:
         self.changes.append(RecordDeleted(service=self._service, collection=collection, key=key))
 
 
-def changed(record: Record, values: Mapping[str, Json], unset: Sequence[str]) -> dict[str, Json]:
-    """A record after a change: what it keeps stays where it was, what is new stands last."""
+def _changed(record: Record, values: Mapping[str, Json], unset: Sequence[str]) -> dict[str, Json]:
+    """A record after a change, as `records` makes it: what stays keeps its place, what is new stands last."""
     kept = {name: value for name, value in record.items() if name not in unset} if unset else dict(record)
     kept.update(values)
     return kept

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from ...events.event import Json
 from ..environment import Field
+from ..matching import equal_to
 
 Test: TypeAlias = Callable[[Json], bool]
 
@@ -21,6 +22,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(r"\d\d:\d\d(:\d\d)?", re.ASCII)
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_WORD = 2**63
 _ID = re.compile(r"[A-Za-z]{1,8}[-_]?\d+", re.ASCII)
 
 
@@ -36,11 +38,11 @@ def _is_filled(value: Json) -> bool:
 
 
 def _is_integer(value: Json) -> bool:
-    return type(value) is int
+    return type(value) is int and -_WORD <= value < _WORD
 
 
 def is_number(value: Json) -> bool:
-    return type(value) is int or (type(value) is Decimal and value.is_finite())
+    return _is_integer(value) or (type(value) is Decimal and value.is_finite())
 
 
 def _is_boolean(value: Json) -> bool:
@@ -139,22 +141,24 @@ def shown(value: Json) -> str:
         return f'the text "{value if len(value) <= 60 else value[:60] + "…"}"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, Decimal) or (type(value) is int and abs(value) < 10**30):
-        return f"the number {value}"
-    return "a list" if isinstance(value, list | tuple) else "an object" if isinstance(value, dict) else "such a number"
+    if isinstance(value, Decimal) or _is_integer(value):
+        return f"the number {str(value)[:40]}"
+    if isinstance(value, list | tuple | dict):
+        return "an object" if isinstance(value, dict) else "a list"
+    return "a number that large"
 
 
-# --- typed equality, and what a search compares -------------------------------------------------------------
+# --- what a write changes, and what a search compares -----------------------------------------------------------
 
 
-def same(a: Json, b: Json) -> bool:
-    """Whether two values are equal as typed values: 165 is 165.00, but 1 is not true, nor is it "1"."""
+def identical(a: Json, b: Json) -> bool:
+    """Whether writing `b` over `a` changes nothing: numbers count by value, everything else as it is written."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(map(identical, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(value, b[name]) for name, value in a.items())
+        return list(a) == list(b) and all(identical(value, b[name]) for name, value in a.items())
     return bool(a == b)
 
 
@@ -167,32 +171,20 @@ def _equals_text(wanted: Json) -> Test:
     return lambda value: isinstance(value, str) and value == wanted
 
 
-def _equals(wanted: Json) -> Test:
-    return lambda value: value is not None and same(value, wanted)
-
-
 def _equals_number(wanted: Json) -> Test:
     return lambda value: value is not True and value is not False and value == wanted
 
 
 def _at_moment(wanted: Json) -> Test:
-    """A time is found by its day, and however it is written: 16:00 is 16:00:00."""
+    """A time is found by its day, too."""
     if is_date(wanted):
         return lambda value: isinstance(value, str) and value.startswith(wanted)
-    moment = datetime.fromisoformat(wanted)
-    return lambda value: value == wanted or (_is_datetime(value) and datetime.fromisoformat(value) == moment)
-
-
-def _at_time(wanted: Json) -> Test:
-    moment = time.fromisoformat(wanted)
-    return lambda value: value == wanted or (_is_time(value) and time.fromisoformat(value) == moment)
+    return equal_to(wanted)
 
 
 def _holds(wanted: Json) -> Test:
-    items = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    return lambda value: (
-        isinstance(value, list | tuple) and all(any(same(item, other) for other in value) for item in items)
-    )
+    tests = [equal_to(item) for item in (wanted if isinstance(wanted, list | tuple) else [wanted])]
+    return lambda value: isinstance(value, list | tuple) and all(any(map(test, value)) for test in tests)
 
 
 _FINDS: Mapping[str, Callable[[Json], Test]] = {
@@ -203,12 +195,12 @@ _FINDS: Mapping[str, Callable[[Json], Test]] = {
     "date": _equals_text,
     "integer": _equals_number,
     "number": _equals_number,
-    "boolean": _equals,
-    "time": _at_time,
+    "boolean": equal_to,
+    "time": equal_to,
     "datetime": _at_moment,
     "list": _holds,
-    "object": _equals,
-    "any": _equals,
+    "object": equal_to,
+    "any": equal_to,
 }
 
 

@@ -40,6 +40,12 @@ def hint(name: str, names: Iterable[str]) -> str:
     return f'; did you mean "{close}"?' if close else f"; there are {', '.join(names) or 'none'}"
 
 
+def check(where: str, field: Field, value: Json) -> None:
+    """Raises ServiceError where a definition has a value that its field does not accept."""
+    if value is not None and not kinds.accepts(field)(value):
+        raise ServiceError(where, f"must be {kinds.expected(field)}, not {kinds.shown(value)}")
+
+
 def key_text(value: Json) -> str | None:
     """A value as a key; None if it cannot be one."""
     if isinstance(value, str):
@@ -95,7 +101,7 @@ class Table:
             return None
         if name == self.key:
             raise ServiceError(f"{self.path}.fields.{name}.default", "a key has no default, since keys must differ")
-        self._check(f"fields.{name}.default", field, default)
+        check(f"{self.path}.fields.{name}.default", field, default)
         return lambda n, now: default
 
     def _new(self, name: str, field: Field, template: str) -> Maker:
@@ -136,20 +142,16 @@ class Table:
             return (lambda n, now: f"{prefix}{n:0{width}}"), ahead
         return None, 0
 
-    def _check(self, where: str, field: Field, value: Json) -> None:
-        if value is not None and not kinds.accepts(field)(value):
-            raise ServiceError(f"{self.path}.{where}", f"must be {kinds.expected(field)}, not {kinds.shown(value)}")
-
     def _opening(self, records: Sequence[Record]) -> dict[str, dict[str, Json]]:
         """The records of the file, checked; keys and defaults are filled in, times are not."""
         taken = {key_text(record.get(self.key)) for record in records} if self.key else set()
         opening: dict[str, dict[str, Json]] = {}
         for index, record in enumerate(records):
             for name, value in record.items():
-                where = f"records[{index}].{name}"
+                where = f"{self.path}.records[{index}].{name}"
                 if name not in self.fields:
-                    raise ServiceError(f"{self.path}.{where}", f"there is no such field{hint(name, self.fields)}")
-                self._check(where, self.fields[name], value)
+                    raise ServiceError(where, f"there is no such field{hint(name, self.fields)}")
+                check(where, self.fields[name], value)
             key, values = self.make(record, taken, index, None)
             if key is None:
                 raise ServiceError(f"{self.path}.records[{index}]", f'it needs a "{self.key}", which names it')

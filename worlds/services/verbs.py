@@ -1,152 +1,159 @@
 """What the five verbs do to one collection: each is a function from arguments and records to an outcome.
 
-Knows tables, arguments and the extras of a special tool (guard, own writes, side effects). Does not know where they
-were written down. Everything is compiled beforehand; a call only looks things up. An error never comes with changes.
+Knows tables, arguments and the extras of a special tool. Does not know where they were written down. Everything is
+compiled beforehand, and a call only looks things up. An error never comes with changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 from ...events.event import Json, ToolError
 from ..service import Instant, Outcome, Record, Records
 from . import kinds
 from .arguments import Arguments
-from .draft import Draft, changed
+from .draft import Draft
+from .extras import PLAIN, Extras, Refusal
 from .table import Table, key_text
 
 Operation: TypeAlias = Callable[[Json, Records, Instant], Outcome]
+#: What a verb does with checked arguments: it may raise Refusal.
+_Act: TypeAlias = Callable[[dict[str, Json], Draft, Records, Instant], Json]
 
 
-def refuse(kind: str, message: str) -> Outcome:
-    return Outcome(error=ToolError(type=kind, message=message))
+def operation(verb: str, table: Table, arguments: Arguments, extras: Extras, pages: int | None) -> Operation:
+    """The verb, applied to a table. `pages` counts for `find` alone."""
+    act = _find(table, extras, pages) if verb == "find" else _VERBS[verb](table, extras)
 
-
-def _not_found(table: Table, value: Json) -> Outcome:
-    return refuse("not_found", f'There is no record "{str(value)[:60]}" in {table.path}.')
-
-
-def find(table: Table, arguments: Arguments, pages: int | None) -> Operation:
-    """All records that match every argument, in order of insertion; with `pages`, so many at a time."""
-    tests = {name: kinds.finds(field) for name, field in table.fields.items()}
-
-    def operation(args: Json, records: Records, now: Instant) -> Outcome:
+    def run(args: Json, records: Records, now: Instant) -> Outcome:
         given = arguments.check(args)
         if isinstance(given, ToolError):
             return Outcome(error=given)
+        draft = Draft(table.service, records)
+        try:
+            result = act(given, draft, records, now)
+        except Refusal as refusal:
+            return Outcome(error=refusal.error)
+        return Outcome(result=result, changes=tuple(draft.changes))
+
+    return run
+
+
+def _find(table: Table, extras: Extras, pages: int | None) -> _Act:
+    """All records that match every argument, in order of insertion; with `pages`, so many at a time.
+
+    A guard chooses records here: those for which it holds.
+    """
+    tests = {name: kinds.finds(field) for name, field in table.fields.items()}
+
+    def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
         page = given.pop("page", None) if pages else None
         found: list[Record] = list(records[table.name].values())
         for name, value in given.items():
             if name in tests:
                 test = tests[name](value)
                 found = [record for record in found if test(record.get(name))]
-        return Outcome(result=found) if pages is None else _page(found, page, pages)
+        scope = extras.scope(None, given, now)
+        if extras.when is not None:
+            found = [record for record in found if extras.holds({**scope, "record": record})]
+        extras.write_others(draft, scope, None, now)
+        return found if pages is None else _page(found, page, pages)
 
-    return operation
+    return act
 
 
-def _page(found: list[Record], page: Json, size: int) -> Outcome:
+def _page(found: list[Record], page: Json, size: int) -> Json:
     """Page 1, 2, … of what was found; `next` is the page after it, null at the end."""
     number = 1
     if page is not None:
-        text = str(page)
+        text = page if isinstance(page, str) else str(page) if type(page) is int and abs(page) < 10**9 else ""
         if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) > 0):
-            return refuse("invalid_argument", f'"page" must be what "next" said, such as "2", not {kinds.shown(page)}.')
+            shown = kinds.shown(page)
+            raise Refusal("invalid_argument", f'"page" must be what "next" said before, such as "2", not {shown}.')
         number = int(text)
     start = (number - 1) * size
     following = str(number + 1) if start + size < len(found) else None
-    return Outcome(result={"items": found[start : start + size], "next": following})
+    return {"items": found[start : start + size], "next": following}
 
 
-def get(table: Table, arguments: Arguments) -> Operation:
+def _named(table: Table, records: Records, given: dict[str, Json]) -> tuple[str, Record]:
+    """The record that the arguments name. Raises Refusal."""
+    assert table.key is not None
+    key = key_text(given[table.key]) or ""
+    record = records[table.name].get(key)
+    if record is None:
+        raise Refusal("not_found", f'There is no record "{key[:60]}" in {table.path}.')
+    return key, record
+
+
+def _get(table: Table, extras: Extras) -> _Act:
     """The record with this key."""
-    key_field = table.key
-    assert key_field is not None
 
-    def operation(args: Json, records: Records, now: Instant) -> Outcome:
-        given = arguments.check(args)
-        if isinstance(given, ToolError):
-            return Outcome(error=given)
-        record = records[table.name].get(key_text(given[key_field]) or "")
-        return _not_found(table, given[key_field]) if record is None else Outcome(result=record)
+    def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
+        _, record = _named(table, records, given)
+        scope = extras.scope(record, given, now)
+        extras.guard(scope)
+        extras.write_others(draft, scope, record, now)
+        return record
 
-    return operation
+    return act
 
 
-def create(table: Table, arguments: Arguments) -> Operation:
+def _create(table: Table, extras: Extras) -> _Act:
     """A new record of the arguments, with what the service itself fills in."""
 
-    def operation(args: Json, records: Records, now: Instant) -> Outcome:
-        given = arguments.check(args)
-        if isinstance(given, ToolError):
-            return Outcome(error=given)
+    def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
+        scope = extras.scope(None, given, now)
+        extras.guard(scope)
         taken = records[table.name]
-        key, record = table.make(given, taken, records.count(table.name), now)
+        key, record = table.make({**given, **extras.values(scope)}, taken, records.count(table.name), now)
         if key is None:
-            return refuse("invalid_argument", f'{table.path} needs a "{table.key}", which names the record.')
+            raise Refusal("invalid_argument", f'{table.path} needs a "{table.key}", which names the record.')
         if key in taken:
-            return refuse("conflict", f'There is already a record "{key[:60]}" in {table.path}.')
-        draft = Draft(table.service, records)
+            raise Refusal("conflict", f'There is already a record "{key[:60]}" in {table.path}.')
         draft.create(table.name, key, record)
-        return Outcome(result=record, changes=tuple(draft.changes))
-
-    return operation
-
-
-def update(table: Table, arguments: Arguments) -> Operation:
-    """Write the arguments into the record with this key. What it already says is not written again."""
-    key_field = table.key
-    assert key_field is not None
-
-    def operation(args: Json, records: Records, now: Instant) -> Outcome:
-        given = arguments.check(args)
-        if isinstance(given, ToolError):
-            return Outcome(error=given)
-        wanted = given.pop(key_field)
-        key = key_text(wanted) or ""
-        record = records[table.name].get(key)
-        if record is None:
-            return _not_found(table, wanted)
-        if not given:
-            return refuse(
-                "invalid_argument", f"Nothing to change: give at least one field of {table.path} besides its key."
-            )
-        draft = Draft(table.service, records)
-        return Outcome(result=_write(draft, table, key, record, given), changes=tuple(draft.changes))
-
-    return operation
-
-
-def _write(draft: Draft, table: Table, key: str, record: Record, values: Mapping[str, Json]) -> Record:
-    """Change what differs, drop what is null; the record as it is then."""
-    fresh = {
-        name: value
-        for name, value in values.items()
-        if value is not None and not (name in record and kinds.same(record[name], value))
-    }
-    unset = tuple(name for name, value in values.items() if value is None and name in record)
-    if not fresh and not unset:
+        extras.write_others(draft, scope, record, now)
         return record
-    draft.change(table.name, key, fresh, unset)
-    return changed(record, fresh, unset)
+
+    return act
 
 
-def delete(table: Table, arguments: Arguments) -> Operation:
+def _update(table: Table, extras: Extras) -> _Act:
+    """Write the arguments into the record with this key."""
+
+    def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
+        key, record = _named(table, records, given)
+        scope = extras.scope(record, given, now)
+        extras.guard(scope)
+        values = {name: value for name, value in given.items() if name != table.key and name in table.fields}
+        values.update(extras.values(scope))
+        if not values and extras is PLAIN:
+            raise Refusal("invalid_argument", f"Nothing to change: give at least one field besides {table.key}.")
+        after = draft.write(table.name, key, record, values)
+        extras.write_others(draft, scope, after, now)
+        return after
+
+    return act
+
+
+def _delete(table: Table, extras: Extras) -> _Act:
     """Remove the record with this key; the result is what it said."""
-    key_field = table.key
-    assert key_field is not None
 
-    def operation(args: Json, records: Records, now: Instant) -> Outcome:
-        given = arguments.check(args)
-        if isinstance(given, ToolError):
-            return Outcome(error=given)
-        key = key_text(given[key_field]) or ""
-        record = records[table.name].get(key)
-        if record is None:
-            return _not_found(table, given[key_field])
-        draft = Draft(table.service, records)
+    def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
+        key, record = _named(table, records, given)
+        scope = extras.scope(record, given, now)
+        extras.guard(scope)
         draft.delete(table.name, key)
-        return Outcome(result=record, changes=tuple(draft.changes))
+        extras.write_others(draft, scope, record, now)
+        return record
 
-    return operation
+    return act
+
+
+_VERBS: dict[str, Callable[[Table, Extras], _Act]] = {
+    "get": _get,
+    "create": _create,
+    "update": _update,
+    "delete": _delete,
+}
