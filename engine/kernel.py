@@ -259,7 +259,7 @@ class Kernel:
     def _fire(self, data: tuple[Happening, int]) -> None:
         happening, cause = data
         fired = self.emit(WORLD, cause, TimelineFired(name=happening.name))
-        self.change(WORLD, fired, record_changes(happening, self.state, self.routes.key_fields))
+        self.change(WORLD, fired, record_changes(happening, self.state, self.world.keys))
         if happening.say is not None and happening.sender is not None:
             body = MessageSent(to=AGENT, text=happening.say, gives=happening.gives, mark=happening.mark)
             self.send(happening.sender, fired, None, body)

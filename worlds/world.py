@@ -76,6 +76,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """JSON text from which `rebuild` makes this world."""
     start: datetime
     services: tuple[Service, ...] = ()
+    keys: Mapping[str, str] = {}
+    """By `service.collection`, the field that names its records where that is not `id`."""
     people: Mapping[str, Person] = {}
     personas: Mapping[str, Persona] = {}
     openings: tuple[Opening, ...] = ()

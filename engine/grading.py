@@ -1,0 +1,124 @@
+"""Grading an episode: a stream of its own, about the episode's stream, in the same log.
+
+Knows how a grade becomes events and how the grade table is kept. Does not know how a check is decided
+(`worlds.checks`). The graded episode is never changed; another grader, or a longer episode, is another grading stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+
+import msgspec
+
+from ..events.errors import NotFound, StreamExists
+from ..events.event import CheckGraded, Event, GradingEnded, GradingStarted, Json
+from ..events.log import Log, StreamRow
+from ..worlds.checks.scoring import Grade, Verdict, grade
+from ..worlds.world import World
+from . import wall
+from .order import WORLD
+from .replay import world_of
+
+
+class Graded(msgspec.Struct, frozen=True, kw_only=True):
+    """A grade, as the grading stream `id` has it."""
+
+    id: str
+    episode: str
+    rule: str
+    grader: str
+    score: str
+    passed: bool
+    checks: tuple[CheckGraded, ...] = ()
+
+
+async def grade_episode(log: Log, stream: str, world: World | None = None) -> Graded | None:
+    """Grade an episode by its own checks, or by those of `world`; None where there is no scoring rule.
+
+    Written once: the same episode under the same grader is read back. The log must be being written to.
+    """
+    row = log.row(stream)
+    events = list(log.read(row.id))
+    grader = world or world_of(events)
+    if grader.scoring is None:
+        return None
+    verdict = grade(grader, events)
+    name = grading_id(row.digest, verdict.grader)
+    graded = await _written(log, row, name, verdict)
+    log.put_grade(row.id, graded.grader, msgspec.to_builtins(graded))
+    return graded
+
+
+def grading_id(digest: str, grader: str) -> str:
+    """Sixteen hexadecimal digits: the name of the grading of a log with this last digest by this grader."""
+    return sha256(f"{digest} {grader}".encode()).hexdigest()[:16]
+
+
+async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Graded:
+    with suppress(NotFound):
+        if log.row(name).status == "ended":
+            return read_grading(log, name)
+    with suppress(StreamExists):
+        log.create(
+            msgspec.structs.replace(
+                row, id=name, kind="grading", of=row.id, parent=None, status="suspended", created=wall.now(), meta={}
+            )
+        )
+    appender = log.open(name, wall.holder(), wall.now())
+    appender.append(grading_events(row, verdict)[appender.count :])
+    await appender.close("ended", "graded")
+    return read_grading(log, name)
+
+
+def grading_events(row: StreamRow, verdict: Grade) -> list[Event]:
+    """The events of a grading stream. All at virtual time 0: a verdict takes no time."""
+    started = GradingStarted(stream=row.id, digest=row.digest, grader=verdict.grader, rule=verdict.rule)
+    ended = GradingEnded(score=str(verdict.score), passed=verdict.passed)
+    bodies = [started, *map(_check, verdict.verdicts), ended]
+    return [Event(seq, 0, WORLD, 0 if seq else None, body) for seq, body in enumerate(bodies)]
+
+
+def _check(verdict: Verdict) -> CheckGraded:
+    return CheckGraded(
+        check=verdict.name,
+        passed=verdict.passed,
+        gate=verdict.gate,
+        weight=verdict.weight,
+        applies=verdict.applicable,
+        evidence=tuple(verdict.evidence),
+        says=verdict.says,
+    )
+
+
+def read_grading(log: Log, stream: str) -> Graded:
+    """A grade from its grading stream."""
+    events = list(log.read(stream))
+    return graded_of(stream, events)
+
+
+def graded_of(stream: str, events: Sequence[Event]) -> Graded:
+    started, ended = events[0].body, events[-1].body
+    assert isinstance(started, GradingStarted)
+    assert isinstance(ended, GradingEnded)
+    return Graded(
+        id=stream,
+        episode=started.stream,
+        rule=started.rule,
+        grader=started.grader,
+        score=ended.score,
+        passed=ended.passed,
+        checks=tuple(event.body for event in events if isinstance(event.body, CheckGraded)),
+    )
+
+
+def rebuild_grades(log: Log) -> list[Json]:
+    """Make the grade table anew from the grading streams: it is a cache of them."""
+    log.clear_grades()
+    rows: list[Json] = []
+    for row in log.rows(kind="grading", status="ended"):
+        graded = read_grading(log, row.id)
+        rows.append(msgspec.to_builtins(graded))
+        log.put_grade(graded.episode, graded.grader, rows[-1])
+    return rows

@@ -1,0 +1,111 @@
+"""Many episodes in one loop.
+
+Knows how many may be under way at once, and that one which fails must not take the others with it. Does not know what an
+episode is about. Results come back in the order of the plans, whatever order they ended in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+import trio
+
+from ..events.errors import LogError
+from ..events.event import ToolCalled, ToolReturned
+from ..events.log import Log
+from .episode import Episode, EpisodeError, Plan, agent_name, run_episode
+from .grading import Graded, grade_episode
+from .recording import Divergence
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one plan, in plain values: what `--json` prints."""
+
+    id: str | None
+    environment: str
+    agent: str
+    seed: int
+    trial: int
+    status: Literal["ended", "suspended", "error"]
+    reason: str
+    events: int = 0
+    at: int = 0
+    """Virtual time of the last event, in microseconds."""
+    calls: int = 0
+    unavailable: tuple[str, ...] = ()
+    """Tools that answered that they are not available here."""
+    grade: Graded | None = None
+    """None where there is no grader, or the episode has not ended."""
+
+
+async def rollout(
+    plans: Sequence[Plan],
+    log: Log,
+    *,
+    concurrency: int = 32,
+    finished: Callable[[Result], None] = lambda result: None,
+) -> list[Result]:
+    """Run and grade every plan in a log that is being written to (`log.writing()`), at most `concurrency` at once.
+
+    `finished` is called with each result as it comes. An episode that cannot be played is a result with status `error`.
+    """
+    results: dict[int, Result] = {}
+    gate = trio.CapacityLimiter(concurrency)
+
+    async def one(place: int, plan: Plan) -> None:
+        async with gate:
+            results[place] = await _result(plan, log)
+        finished(results[place])
+
+    async with trio.open_nursery() as nursery:
+        for place, plan in enumerate(plans):
+            nursery.start_soon(one, place, plan)
+    return [results[place] for place in range(len(plans))]
+
+
+async def _result(plan: Plan, log: Log) -> Result:
+    try:
+        episode = await run_episode(plan, log)
+        grade = await grade_episode(log, episode.id) if episode.status == "ended" else None
+    except (EpisodeError, LogError, Divergence) as error:
+        return _described(plan, None, "error", str(error))
+    return result_of(plan, episode, grade)
+
+
+def _described(plan: Plan, name: str | None, status: Literal["error"], reason: str) -> Result:
+    return Result(
+        id=name,
+        environment=plan.world.id,
+        agent=agent_name(plan.agent.specification),
+        seed=plan.seed,
+        trial=plan.trial,
+        status=status,
+        reason=reason,
+    )
+
+
+def result_of(plan: Plan, episode: Episode, grade: Graded | None) -> Result:
+    """An episode in plain values."""
+    bodies = [event.body for event in episode.events]
+    calls = {event.seq: event.body.tool for event in episode.events if isinstance(event.body, ToolCalled)}
+    missing = {
+        calls[body.call]: None
+        for body in bodies
+        if isinstance(body, ToolReturned) and body.error is not None and body.error.type == "not_available_here"
+    }
+    return Result(
+        id=episode.id,
+        environment=plan.world.id,
+        agent=agent_name(plan.agent.specification),
+        seed=plan.seed,
+        trial=plan.trial,
+        status=episode.status,
+        reason=episode.reason,
+        events=len(episode.events),
+        at=episode.events[-1].at if episode.events else 0,
+        calls=len(calls),
+        unavailable=tuple(missing),
+        grade=grade,
+    )
