@@ -6,8 +6,8 @@ Knows the signs in texts, and which places of an environment may hold which of t
   and `${=$price * 2}` with an expression. In texts numbers stand as they are written.
 * `@line[0].price`, `@{line[0].price}` and expressions with `@` are values that the agent has seen. They, and the item
   `it`, may stand in `oracle` and `traps`, and stay until the agent plays (`fill`).
-* In what a tool of a service sets, and in its `when`, expressions may name `record`, `args` and `now`; they stay until
-  the tool is called (`filled`).
+* In what a tool of a service sets, and in its `when`, expressions may name `record`, `args`, `now` and `it`; they stay
+  until the tool is called.
 * Everything else must be known when the environment is resolved. `if`, `calc`, `each` and `when` are expressions, so
   they have no `=` before them.
 
@@ -35,7 +35,7 @@ SIZE = 32_000_000
 """Characters that all references of one environment may come to."""
 
 ORACLE = frozenset({"@", "it"})
-SERVICE = frozenset({"record", "args", "now"})
+SERVICE = frozenset({"record", "args", "now", "it"})
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -252,6 +252,8 @@ class Resolution:
         if isinstance(piece, str):
             return piece
         node = self._partly(piece.node, later)
+        if later == SERVICE and not isinstance(node, Literal):
+            raise FactError("a tool computes whole values; write the text as =… and join its parts with +.")
         return written(node.value) if isinstance(node, Literal) else Hole(piece.sign, node)
 
     def _partly(self, node: Node, later: frozenset[str]) -> Node:
@@ -305,7 +307,7 @@ def unescaped(value: Json, path: Path) -> Json:
     """Resolved data as it is meant: doubled signs are single. What waits for later stays as it is written."""
     if isinstance(value, str):
         where = place(path)
-        if where.later or where.expression:
+        if where.later == ORACLE or where.expression or (where.later and value.startswith("=")):
             return value
         what = read(value)
         if isinstance(what, Whole) or not all(isinstance(piece, str) for piece in what):

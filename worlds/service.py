@@ -8,7 +8,7 @@ only time it has, `Draw` the only randomness.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -40,7 +40,8 @@ class Instant(msgspec.Struct, frozen=True):
     """Microseconds since then."""
 
     def date(self) -> datetime:
-        return self.start + timedelta(microseconds=self.at)
+        """The time on the wall, in the zone of the start; the clocks may have changed since."""
+        return (self.start.astimezone(UTC) + timedelta(microseconds=self.at)).astimezone(self.start.tzinfo)
 
 
 class Draw(Protocol):

@@ -1,0 +1,256 @@
+"""An environment becomes a world that can be played, and a world's document becomes that world again.
+
+Knows how an environment is resolved: the twin's patch, facts, ready definitions of services, durations, the start.
+Does not know the file (`reading`) nor who plays. A world's document is the environment with all of that done, so
+nothing but the document is needed to make the same world anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from hashlib import sha256
+from typing import TypeAlias
+
+import msgspec
+
+from ..events.event import Json
+from . import environment as form
+from .document import Path, name
+from .durations import DurationError, microseconds
+from .environment import FORMAT, Environment, Frozen
+from .facts import FactError, resolve, unescaped
+from .functions import ValueProblem, moment, placed
+from .problems import InvalidEnvironment, Problem
+from .service import Service
+from .services.declared import declared
+from .services.library import UnknownService, library, overlay
+from .services.table import ServiceError
+from .world import FaultRule, Happening, Opening, World
+
+Build: TypeAlias = Callable[[dict[str, Json]], World]
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
+
+
+# --- data --------------------------------------------------------------------------------------------------
+
+
+def plain(environment: Environment) -> dict[str, Json]:
+    """An environment as the data that a file would hold, references and all."""
+    data: dict[str, Json] = msgspec.to_builtins(environment, builtin_types=(Decimal,))
+    return data
+
+
+def patched(value: Json, patch: Json) -> Json:
+    """A value after a JSON merge patch (RFC 7386): null removes, objects are merged, anything else replaces."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(value) if isinstance(value, Mapping) else {}
+    for key, change in patch.items():
+        if change is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = patched(merged.get(key), change)
+    return merged
+
+
+def with_twin(data: Mapping[str, Json], twin: str | None) -> dict[str, Json]:
+    """The data of a twin, or of the base: without `twins`, and with an id of its own. Raises KeyError."""
+    base = {key: value for key, value in data.items() if key != "twins"}
+    if twin is None:
+        return base
+    merged: dict[str, Json] = patched(base, data.get("twins", {})[twin])
+    return {**merged, "id": f"{data.get('id')}@{twin}"}
+
+
+def digest(environment: Environment) -> str:
+    """What `frozen.digest` says: SHA-256 of everything but `frozen`, hexadecimal."""
+    return sha256(_ENCODER.encode(msgspec.structs.replace(environment, frozen=None))).hexdigest()
+
+
+def is_stale(environment: Environment) -> bool:
+    """Whether it was changed since it was frozen, so that its frame may be wrong."""
+    return environment.frozen is not None and environment.frozen.digest != digest(environment)
+
+
+# --- compiling ---------------------------------------------------------------------------------------------
+
+
+def compile_environment(environment: Environment, twin: str | None = None) -> World:
+    """The world of an environment, or of one of its twins. Raises `InvalidEnvironment`."""
+    if twin is not None and twin not in environment.twins:
+        known = ", ".join(environment.twins) or "none"
+        raise _invalid(("twins",), f"there is no twin {twin!r}; there are {known}.")
+    return build(resolved(with_twin(plain(environment), twin)))
+
+
+def variants(environment: Environment) -> dict[str, World]:
+    """The base world under the name "", then each twin. Raises `InvalidEnvironment`."""
+    names: list[str | None] = [None, *environment.twins]
+    return {twin or "": compile_environment(environment, twin) for twin in names}
+
+
+def resolved(data: Mapping[str, Json]) -> Environment:
+    """The environment that data without twins comes to: facts in place, services written out, nothing left to look up.
+
+    Its texts mean what they say, except in the oracle, the traps and the tools of services, where references to what
+    is known only during play stay as they are written. Raises `InvalidEnvironment`.
+    """
+    try:
+        complete = unescaped(resolve(data), ())
+        environment: Environment = msgspec.convert(complete, Environment)
+    except FactError as error:
+        raise _invalid(error.path, error.message) from None
+    except msgspec.ValidationError as error:
+        raise _invalid((), f"this does not fit the format: {error}.") from None
+    frozen = environment.frozen
+    return msgspec.structs.replace(
+        environment,
+        services={name: written_out(spec, ("services", name)) for name, spec in environment.services.items()},
+        frozen=Frozen(digest=frozen.digest, frame=frozen.frame) if frozen else None,
+    )
+
+
+def written_out(spec: form.Service, path: Path) -> form.Service:
+    """A service with its ready definition in it."""
+    if spec.use is None:
+        return spec
+    try:
+        return overlay(library(spec.use), msgspec.structs.replace(spec, use=None))
+    except UnknownService as error:
+        raise _invalid((*path, "use"), str(error)) from None
+
+
+def build(environment: Environment) -> World:
+    """The world of a resolved environment. Raises `InvalidEnvironment`."""
+    if environment.environment != FORMAT:
+        raise _invalid(("environment",), f"the format {environment.environment!r} is not {FORMAT!r}.")
+    clock, people = environment.clock, environment.people
+    return World(
+        id=environment.id,
+        document=_ENCODER.encode(environment).decode(),
+        start=start_of(clock),
+        services=tuple(service(name, spec) for name, spec in environment.services.items()),
+        people=people,
+        openings=tuple(Opening(name, person.opens) for name, person in people.items() if person.opens is not None),
+        timeline=tuple(_happening(entry, number) for number, entry in enumerate(environment.timeline)),
+        faults=tuple(_fault(fault, number) for number, fault in enumerate(environment.faults)),
+        call=_length(clock.call, ("clock", "call")),
+        latencies=dict(_latencies(environment)),
+        message=_length(clock.message, ("clock", "message")),
+        messages={
+            name: _length(person.message, ("people", name, "message"))
+            for name, person in people.items()
+            if person.message is not None
+        },
+        deadline=_length(clock.deadline, ("clock", "deadline")),
+        on_text=environment.on_text,
+        limits=environment.limits,
+        checks=environment.checks,
+        frame=environment.frozen.frame if environment.frozen else None,
+        scoring=environment.scoring,
+        oracle=environment.oracle,
+        traps=environment.traps,
+    )
+
+
+def start_of(clock: form.Clock) -> datetime:
+    """The moment of virtual time 0, in the clock's zone. Raises `InvalidEnvironment`."""
+    try:
+        local = moment(clock.start, "clock.start")
+        if local.tzinfo is not None:
+            raise ValueProblem("a start is a local time, without an offset; the zone is in clock.zone.")
+        return placed(local, clock.zone)
+    except ValueProblem as problem:
+        raise _invalid(("clock", "zone" if "is not a time zone" in str(problem) else "start"), str(problem)) from None
+
+
+def service(name: str, spec: form.Service) -> Service:
+    """The service that a written-out definition declares. Raises `InvalidEnvironment`."""
+    try:
+        return declared(name, spec)
+    except ServiceError as error:
+        raise InvalidEnvironment([Problem(f"services.{error.path}", None, f"{error.message.rstrip('.')}.")]) from None
+
+
+def _latencies(environment: Environment) -> Iterator[tuple[str, int]]:
+    for service_name, spec in environment.services.items():
+        for tool, shape in spec.tools.items():
+            if shape.latency is not None:
+                path = ("services", service_name, "tools", tool, "latency")
+                yield f"{service_name}.{tool}", _length(shape.latency, path)
+
+
+def _happening(entry: form.Entry, number: int) -> Happening:
+    with _told(("timeline", number)):
+        return Happening(
+            name=entry.name or f"entry-{number + 1}",
+            at=None if entry.at is None else microseconds(entry.at),
+            when=entry.when,
+            after=microseconds(entry.after),
+            sender=entry.sender,
+            say=entry.say,
+            gives=entry.gives,
+            mark=entry.mark,
+            changes=entry.changes,
+        )
+
+
+def _fault(fault: form.Fault, number: int) -> FaultRule:
+    with _told(("faults", number)):
+        return FaultRule(
+            name=f"fault-{number + 1}",
+            tool=fault.tool,
+            kind=fault.kind,
+            args=fault.args,
+            nth=fault.nth,
+            chance=None if fault.chance is None else float(fault.chance),
+            applied=fault.applied,
+            retry_after=None if fault.retry_after is None else microseconds(fault.retry_after),
+            delay=0 if fault.delay is None else microseconds(fault.delay),
+        )
+
+
+def _length(text: str, path: Path) -> int:
+    with _told(path):
+        return microseconds(text)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say where a bad duration stands."""
+    try:
+        yield
+    except DurationError as error:
+        raise _invalid(path, str(error)) from None
+
+
+def _invalid(path: Path, message: str) -> InvalidEnvironment:
+    return InvalidEnvironment([Problem(name(path), None, message)])
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def _from_data(data: dict[str, Json]) -> World:
+    return build(msgspec.convert(data, Environment))
+
+
+FORMATS: dict[str, Build] = {FORMAT: _from_data}
+"""How a document of each format becomes a world."""
+
+
+def rebuild(document: str) -> World:
+    """The world whose `document` this is. Raises `InvalidEnvironment`."""
+    try:
+        data = _DECODER.decode(document)
+        format_ = data.get("environment") if isinstance(data, dict) else None
+        if format_ not in FORMATS:
+            raise _invalid((), f"a document of the format {format_!r} is unknown to this release.")
+        return FORMATS[format_](data)
+    except msgspec.MsgspecError as error:
+        raise _invalid((), f"the document is not a world: {error}.") from None
