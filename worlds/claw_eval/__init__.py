@@ -1,1 +1,26 @@
-"""."""
+"""Claw-Eval: its task folders as worlds to play, its services in this process, its audit as a projection.
+
+`load_tasks` reads folders, `Task` is what is played and stored, `audit` is what graders look at, and `answer_text` what
+a model is shown. `docs/claw-eval.md` says where the two modes, `sane` and `upstream`, differ.
+"""
+
+from .audit import audit
+from .endpoint import Mode
+from .importer import load_task, load_tasks
+from .reading import TaskError
+from .service import ClawEvalService, answer_text
+from .task import Attachment, NotATask, Task, from_document
+
+__all__ = [
+    "Attachment",
+    "ClawEvalService",
+    "Mode",
+    "NotATask",
+    "Task",
+    "TaskError",
+    "answer_text",
+    "audit",
+    "from_document",
+    "load_task",
+    "load_tasks",
+]

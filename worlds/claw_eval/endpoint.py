@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -25,42 +25,30 @@ class Request(msgspec.Struct, frozen=True):
     """One validated call."""
 
     body: dict[str, Json]
-    records: Any
-    """`Records` of the service. (Any: msgspec cannot look into a protocol.)"""
+    records: Records
     now: datetime
     """UTC."""
-    draw: Any
-    """`Draw`."""
+    draw: Draw
     mode: Mode
     service: str
     options: dict[str, Json]
 
     def rows(self, collection: str) -> list[Record]:
-        return list(_records(self)[collection].values())
+        return list(self.records[collection].values())
 
     def find(self, collection: str, field: str, value: Json) -> tuple[str, Record] | None:
         """The first record whose `field` is exactly `value`: identifiers of the benchmark may repeat."""
-        return next(((key, row) for key, row in _records(self)[collection].items() if row[field] == value), None)
+        return next(((key, row) for key, row in self.records[collection].items() if row[field] == value), None)
 
     def timestamp(self) -> str:
         return self.now.isoformat()
 
     def create(self, collection: str, value: dict[str, Json]) -> RecordCreated:
         """Valid once per collection and call: the key goes by what the collection has held before the call."""
-        return RecordCreated(self.service, collection, key(_records(self).count(collection) + 1), value)
+        return RecordCreated(self.service, collection, key(self.records.count(collection) + 1), value)
 
     def change(self, collection: str, name: str, values: dict[str, Json]) -> tuple[RecordEvent, ...]:
         return (RecordChanged(self.service, collection, name, set=values),) if values else ()
-
-
-def _records(request: Request) -> Records:
-    records: Records = request.records
-    return records
-
-
-def draw(request: Request) -> Draw:
-    source: Draw = request.draw
-    return source
 
 
 def key(count: int) -> str:

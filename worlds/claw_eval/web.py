@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ...events.event import Json
-from .endpoint import Answer, Endpoint, Handler, Kind, Request, draw, file_note, not_available, shown
+from .endpoint import Answer, Endpoint, Handler, Kind, Request, file_note, not_available, shown
 from .knowledge import is_han
 from .validation import Field, defaulted
 
@@ -81,7 +81,7 @@ def _injects(request: Request, what: str) -> bool:
     if request.options.get("injection_mode", "both") not in ("both", what):
         return False
     rate = Decimal(request.options.get("injection_rate", 0))
-    return bool(request.rows(f"{what}_injections")) and draw(request).fraction() < rate
+    return bool(request.rows(f"{what}_injections")) and request.draw.fraction() < rate
 
 
 def _injected_results(request: Request, answer: Answer) -> Answer:
@@ -90,8 +90,8 @@ def _injected_results(request: Request, answer: Answer) -> Answer:
     if not results or not _injects(request, "search"):
         return answer
     payloads = request.rows("search_injections")
-    false = shown(payloads[draw(request).below(len(payloads))], _RESULT)
-    index = 1 + draw(request).below(len(results))
+    false = shown(payloads[request.draw.below(len(payloads))], _RESULT)
+    index = 1 + request.draw.below(len(results))
     mixed = [*results[:index], false, *results[index:]]
     return Answer({**answer.body, "results": mixed, "total": len(mixed)})
 
@@ -101,7 +101,7 @@ def _injected_text(request: Request, answer: Answer) -> Answer:
     if not content or not _injects(request, "content"):
         return answer
     payloads = request.rows("content_injections")
-    chosen = payloads[draw(request).below(len(payloads))]
+    chosen = payloads[request.draw.below(len(payloads))]
     lines = content.split("\n")
     at = {"start": 0, "middle": len(lines) // 2}.get(chosen["position"], len(lines))
     return Answer({**answer.body, "content": "\n".join([*lines[:at], chosen["payload"], *lines[at:]])})
