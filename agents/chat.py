@@ -1,0 +1,173 @@
+"""A client for any server that speaks OpenAI's chat completions: asks, retries, and gives up with a reason.
+
+Knows HTTP, the environment's variables and how long to wait. Does not know agents, prompts or what an answer is used
+for; what a response means is `answers`. Runs under trio. The key is sent to the server and appears nowhere else.
+
+Retries draw real randomness and wait real time. Nothing in a log depends on either: what is written down is the answer,
+and whatever was tried before it is only observed.
+"""
+
+from __future__ import annotations
+
+import os
+import random  # noqa: TID251 - spreads retries of many episodes; no event depends on it
+from collections.abc import Callable, Mapping
+from functools import partial
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+import trio
+
+from ..events.event import Json
+from .agent import Outside, Perform, Request, Unavailable
+from .answers import Again, Hopeless, Verdict, judge, refusal
+from .counting import as_json
+
+DEFAULT_URL = "https://api.openai.com/v1"
+URL_VARIABLES = ("COWORKENV_BASE_URL", "OPENAI_BASE_URL")
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+GARBLED_TRIES = 3
+"""After so many responses that cannot be read, the agent must live with that."""
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks for more is given up for now."""
+BODY_LIMIT = 64 << 20
+"""Bytes of a response that are read."""
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to ask, and how patiently."""
+
+    url: str = DEFAULT_URL
+    timeout: float = 300.0
+    """Seconds that one attempt may take."""
+    attempts: int = 6
+    """How often a request is made before the episode is suspended."""
+    first_wait: float = 0.5
+    """Seconds before the second attempt; doubles each time, up to 30, and is shortened by chance to spread load."""
+
+
+def server_url(given: str | None, environment: Mapping[str, str] | None = None) -> str:
+    """The base URL: as given, else from the environment's variables, else OpenAI's."""
+    variables = os.environ if environment is None else environment
+    found = given or next((variables[name] for name in URL_VARIABLES if variables.get(name)), DEFAULT_URL)
+    return found.rstrip("/")
+
+
+def chat(server: Server, *, key: str | None = None, fraction: Callable[[], float] = random.random) -> Perform:
+    """A function that asks `server`. The key is `OPENAI_API_KEY`'s value unless given.
+
+    It raises Unavailable, with the reason and what to do, if there is no answer to be had now.
+    """
+    return partial(_perform, server, key, fraction)
+
+
+async def _perform(server: Server, key: str | None, fraction: Callable[[], float], request: Request) -> Outside:
+    secret = os.environ.get(KEY_VARIABLE, "") if key is None else key
+    body, prompt = _body(request)
+    started = trio.current_time()
+    failures: list[str] = []
+    garbled = 0
+    while True:
+        verdict = await _attempt(server, secret, body, prompt)
+        if isinstance(verdict, Outside):
+            seconds = round(trio.current_time() - started, 3)
+            return Outside(verdict.answer, {**verdict.observed, "failures": failures, "seconds": seconds})
+        reason = _without(secret, verdict.reason)
+        if isinstance(verdict, Hopeless):
+            raise Unavailable(f"{server.url}: {reason}")
+        failures.append(reason)
+        garbled += verdict.garbled
+        if garbled >= GARBLED_TRIES:
+            return refusal("invalid_answer", f"The server gave {garbled} answers that could not be read.", reason)
+        wait = _wait(server, len(failures), verdict.after, fraction)
+        if len(failures) >= server.attempts or wait > LONGEST_WAIT:
+            asks = f"; it asks to wait {wait:.0f} s" if wait > LONGEST_WAIT else ""
+            raise Unavailable(
+                f"{server.url} gave no answer in {len(failures)} attempts{asks}. The last failure: {reason}. "
+                "The episode can be resumed when the server is well."
+            )
+        await trio.sleep(wait)
+
+
+def _body(request: Request) -> tuple[bytes, str]:
+    """The request's body, and the part of it that counts as the prompt."""
+    messages = [part for part in request.prompt if "tools" not in part]
+    tools = [tool for part in request.prompt if "tools" in part for tool in part["tools"]]
+    prompt: dict[str, Json] = {"messages": messages, "tools": tools} if tools else {"messages": messages}
+    return as_json({**request.settings, **prompt}).encode(), as_json(prompt)
+
+
+def _wait(server: Server, failures: int, after: float | None, fraction: Callable[[], float]) -> float:
+    if after is not None:
+        return after
+    return float(min(30.0, server.first_wait * 2.0 ** (failures - 1)) * (0.5 + fraction() / 2))
+
+
+def _without(secret: str, text: str) -> str:
+    return text.replace(secret, "…") if len(secret) >= 4 else text
+
+
+async def _attempt(server: Server, secret: str, body: bytes, prompt: str) -> Verdict:
+    """One request. Never raises for what a server or a network can do."""
+    try:
+        with trio.move_on_after(server.timeout) as scope:
+            status, headers, received = await _exchange(server.url, secret, body)
+    except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
+        # Not the error's own words: they can hold the key.
+        return Hopeless(f"the base URL or the key in {KEY_VARIABLE} cannot be used ({type(error).__name__})")
+    except (httpx.RequestError, httpx.StreamError) as error:
+        return Again(f"{type(error).__name__}: {error}".rstrip(": "))
+    if scope.cancelled_caught:
+        return Again(f"no answer within {server.timeout:g} s")
+    if received is None:
+        return Again(f"the response has more than {BODY_LIMIT >> 20} MiB", garbled=True)
+    return judge(status, headers, received, prompt)
+
+
+async def _exchange(url: str, secret: str, body: bytes) -> tuple[int, httpx.Headers, bytes | None]:
+    """Status, headers and body of the response; no body if it is too large."""
+    headers = {"content-type": "application/json", "accept": "application/json"}
+    if secret:
+        headers["authorization"] = f"Bearer {secret}"
+    received = bytearray()
+    async with _client(url).stream("POST", f"{url}/chat/completions", content=body, headers=headers) as response:
+        async for chunk in response.aiter_bytes():
+            received += chunk
+            if len(received) > BODY_LIMIT:
+                return response.status_code, response.headers, None
+        return response.status_code, response.headers, bytes(received)
+
+
+_clients: trio.lowlevel.RunVar[dict[tuple[bool, bool], httpx.AsyncClient]] = trio.lowlevel.RunVar("chat clients")
+
+
+def _client(url: str) -> httpx.AsyncClient:
+    """The client of this run of trio: its connections are shared by all episodes, and closed when the run ends."""
+    parts = urlsplit(url)
+    secure, outside = parts.scheme == "https", parts.hostname not in ("localhost", "127.0.0.1", "::1")
+    try:
+        clients = _clients.get()
+    except LookupError:
+        clients = {}
+        _clients.set(clients)
+        trio.lowlevel.spawn_system_task(_close_at_end, clients)
+    client = clients.get((secure, outside))
+    if client is None:
+        client = clients[secure, outside] = httpx.AsyncClient(
+            timeout=None,  # `Server.timeout` covers an attempt as a whole.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
+            verify=secure,  # Reading the certificates takes long, and a plain connection has none.
+            trust_env=outside,  # No proxy between a machine and itself.
+        )
+    return client
+
+
+async def _close_at_end(clients: Mapping[tuple[bool, bool], httpx.AsyncClient]) -> None:
+    try:
+        await trio.sleep_forever()
+    finally:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
+            for client in clients.values():
+                await client.aclose()

@@ -1,0 +1,28 @@
+"""Names that a person may get wrong, and what to say then.
+
+Knows nothing of what is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from .agent import ActorError
+
+
+class UnknownName(ActorError):
+    """There is no such thing. The message lists what there is, and names the nearest."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        super().__init__(f"there is no {kind} `{name}`{nearest(name, names)}; there is {', '.join(names) or 'none'}")
+        self.kind = kind
+        self.name = name
+        self.known = tuple(names)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)`, or nothing where no known name is near."""
+    found = get_close_matches(name, list(known), n=1)
+    return f" (did you mean `{found[0]}`?)" if found else ""
