@@ -38,8 +38,8 @@ class _Declared:
             for collection, shape in collections.items()
         }
         offered = _offered(name, spec, tables)
-        self.tools: Sequence[Tool] = tuple(tool for tool, _ in offered.values())
-        self._operations = {tool: operation for tool, (_, operation) in offered.items()}
+        self.tools: Sequence[Tool] = tuple(tool for tool, _ in offered)
+        self._operations = {tool.name: operation for tool, operation in offered}
         self._initial = tuple(
             RecordCreated(service=name, collection=table.name, key=key, value=record)
             for table in tables.values()
@@ -58,15 +58,20 @@ class _Declared:
         return operation(args, records, now)
 
 
-def _offered(name: str, spec: Definition, tables: dict[str, Table]) -> dict[str, tuple[Tool, Operation]]:
-    """The tools by name, in the order of the definition."""
-    offered: dict[str, tuple[Tool, Operation]] = {}
+def _offered(name: str, spec: Definition, tables: dict[str, Table]) -> list[tuple[Tool, Operation]]:
+    """The tools: those of each collection, then the special ones that do not stand in for a verb."""
+    offered = []
     for collection, shape in spec.collections.items():
         for verb in shape.can:
-            if f"{collection}.{verb}" not in spec.tools:
-                tool, operation = plain_tool(tables[collection], verb, shape.pages, spec.about)
-                offered[tool.name] = (tool, operation)
-    for short, special in spec.tools.items():
-        shape = spec.collections.get(special.collection, Collection())
-        offered[f"{name}.{short}"] = special_tool(f"{name}.{short}", special, tables, shape.pages)
-    return offered
+            if f"{collection}.{verb}" in spec.tools:
+                offered.append(_special(name, f"{collection}.{verb}", spec, tables))
+            else:
+                offered.append(plain_tool(tables[collection], verb, shape.pages, spec.about))
+    done = {tool.name for tool, _ in offered}
+    return offered + [_special(name, short, spec, tables) for short in spec.tools if f"{name}.{short}" not in done]
+
+
+def _special(name: str, short: str, spec: Definition, tables: dict[str, Table]) -> tuple[Tool, Operation]:
+    tool = spec.tools[short]
+    pages = spec.collections.get(tool.collection, Collection()).pages
+    return special_tool(f"{name}.{short}", tool, tables, pages)

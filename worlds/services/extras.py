@@ -16,7 +16,7 @@ from ..expressions import ExpressionError, Scope
 from ..matching import equal_to
 from ..service import Instant, Record
 from .draft import Draft
-from .formulas import Formula, Names, formulas
+from .formulas import Formula, Names, check_constants, formulas
 from .table import ServiceError, Table, hint, local
 
 
@@ -126,18 +126,19 @@ def compile_also(side: SideEffect, tables: Mapping[str, Table], names: Names, wh
         raise ServiceError(f"{where}.{unused[0]}", f"means nothing beside `{verb}`")
     if verb != "create" and not side.where:
         raise ServiceError(where, f"needs `where`, which says which records of {table.path} it means")
-    for name in [*side.where, *fields]:
-        if name not in table.fields:
-            raise ServiceError(where, f'{table.path} has no field "{name}"{hint(name, table.fields)}')
+    written = "record" if verb == "create" else "set"
     if verb == "update" and table.key in fields:
         raise ServiceError(f"{where}.set.{table.key}", "is the key of the record, which never changes")
     inner = {**names, "it": table.fields} if verb == "update" else names
-    return Also(
+    also = Also(
         verb=verb,
         table=table,
         where=formulas(side.where, names, f"{where}.where"),
-        values=formulas(fields, inner, f"{where}.{'record' if verb == 'create' else 'set'}"),
+        values=formulas(fields, inner, f"{where}.{written}"),
     )
+    check_constants(side.where, table.fields, f"{where}.where")
+    check_constants(fields, table.fields, f"{where}.{written}")
+    return also
 
 
 _UNUSED = {"create": ("where", "set"), "update": ("record",), "delete": ("record", "set")}

@@ -1,7 +1,8 @@
 """Expressions in a definition: guards, and values that a tool computes from its arguments and the record.
 
-Knows how they are written (`=args.amount * 2` is an expression, `==x` the text `=x`, all else stands for itself) and
-that the names in them exist. Does not know what becomes of a value. What cannot be computed is an ExpressionError.
+Knows that the names in them exist. How they are written is `signs`: `=args.amount * 2` is an expression, `"Re:
+${=record.subject}"` a text with one in it, and a sign that is meant literally is doubled. Does not know what becomes
+of a value. What cannot be computed is an ExpressionError.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ...events.event import Json
+from ..environment import Field
 from ..expressions import ExpressionError, Node, Scope, evaluate, parse, references
-from .table import ServiceError, hint
+from ..functions import written
+from ..signs import FactError, Hole, Whole, read
+from .table import ServiceError, check, hint
 
 Formula: TypeAlias = Callable[[Scope], Json]
 #: The names a formula may use; for each the fields it has, or None for a plain value.
@@ -19,17 +23,18 @@ Names: TypeAlias = Mapping[str, Mapping[str, object] | None]
 
 
 def condition(text: str, names: Names, where: str) -> Formula:
-    """A guard, with or without `=` in front of it."""
-    node = _parsed(text.removeprefix("="), names, where)
-    return lambda scope: evaluate(node, scope)
+    """A guard: an expression as it stands."""
+    try:
+        node = parse(text)
+    except ExpressionError as error:
+        raise ServiceError(where, error.message) from None
+    return _evaluated(node, names, where)
 
 
 def formula(value: Json, names: Names, where: str) -> Formula:
     """A value of a definition, as a function of the call."""
-    if isinstance(value, str) and value.startswith("=="):
-        return lambda scope: value[1:]
-    if isinstance(value, str) and value.startswith("="):
-        return condition(value, names, where)
+    if isinstance(value, str):
+        return _text(value, names, where)
     if isinstance(value, dict):
         members = formulas(value, names, where)
         return lambda scope: {name: member(scope) for name, member in members.items()}
@@ -43,11 +48,28 @@ def formulas(values: Mapping[str, Json], names: Names, where: str) -> dict[str, 
     return {name: formula(value, names, f"{where}.{name}") for name, value in values.items()}
 
 
-def _parsed(text: str, names: Names, where: str) -> Node:
+def check_constants(values: Mapping[str, Json], fields: Mapping[str, Field], where: str) -> None:
+    """Raises ServiceError for a field that does not exist, or a value known beforehand that it does not accept."""
+    for name, value in values.items():
+        if name not in fields:
+            raise ServiceError(f"{where}.{name}", f"there is no such field{hint(name, fields)}")
+        what = read(value) if isinstance(value, str) else ()
+        if not isinstance(what, Whole) and not any(isinstance(piece, Hole) for piece in what):
+            check(f"{where}.{name}", fields[name], value)
+
+
+def _text(text: str, names: Names, where: str) -> Formula:
     try:
-        node = parse(text)
-    except ExpressionError as error:
+        what = read(text)
+    except FactError as error:
         raise ServiceError(where, error.message) from None
+    if isinstance(what, Whole):
+        return _evaluated(what.node, names, where)
+    pieces = [_evaluated(piece.node, names, where) if isinstance(piece, Hole) else piece for piece in what]
+    return lambda scope: "".join(piece if isinstance(piece, str) else written(piece(scope)) for piece in pieces)
+
+
+def _evaluated(node: Node, names: Names, where: str) -> Formula:
     for reference in references(node):
         if reference.name not in names:
             raise ServiceError(where, f"there is no {reference.name} here{hint(reference.name, names)}")
@@ -55,4 +77,4 @@ def _parsed(text: str, names: Names, where: str) -> Node:
         field = reference.path[0] if reference.path else None
         if fields is not None and isinstance(field, str) and field not in fields:
             raise ServiceError(where, f'{reference.name} has no "{field}"{hint(field, fields)}')
-    return node
+    return lambda scope: evaluate(node, scope)

@@ -15,8 +15,8 @@ from ..environment import Tool as Definition
 from ..service import Tool
 from .arguments import Arguments
 from .extras import PLAIN, Extras, compile_also
-from .formulas import condition, formulas
-from .table import ServiceError, Table, check, hint
+from .formulas import check_constants, condition, formulas
+from .table import ServiceError, Table, hint
 from .verbs import Operation, operation
 
 _PAGE = Field(type="any", about='Which page: what "next" said before. Left out, the first.')
@@ -133,25 +133,23 @@ def _extras(tool: str, spec: Definition, tables: Mapping[str, Table], arguments:
     after = call if spec.verb == "find" else {**record, **call}
     if spec.when is not None and spec.verb != "find" and not spec.refusal:
         raise ServiceError(f"{tool}.refusal", "is missing: what is an agent told when `when` does not hold?")
-    _check_set(tool, spec, table)
-    return Extras(
+    extras = Extras(
         when=None if spec.when is None else condition(spec.when, before, f"{tool}.when"),
         refusal=spec.refusal,
         set=formulas(spec.set, before, f"{tool}.set"),
         also=tuple(compile_also(side, tables, after, f"{tool}.also[{index}]") for index, side in enumerate(spec.also)),
     )
+    _check_set(tool, spec, table)
+    return extras
 
 
 def _check_set(tool: str, spec: Definition, table: Table) -> None:
+    """Raises ServiceError where what the tool writes cannot be a record of the table."""
     if spec.set and spec.verb not in ("create", "update"):
         raise ServiceError(f"{tool}.set", f"a tool that does `{spec.verb}` writes no fields")
-    for name, value in spec.set.items():
-        if name not in table.fields:
-            raise ServiceError(f"{tool}.set.{name}", f"there is no such field{hint(name, table.fields)}")
-        if name == table.key and spec.verb == "update":
-            raise ServiceError(f"{tool}.set.{name}", "is the key of the record, which never changes")
-        if not (isinstance(value, str) and value.startswith("=")):
-            check(f"{tool}.set.{name}", table.fields[name], value)
+    check_constants(spec.set, table.fields, f"{tool}.set")
+    if spec.verb == "update" and table.key in spec.set:
+        raise ServiceError(f"{tool}.set.{table.key}", "is the key of the record, which never changes")
     if spec.verb == "create":
         missing = [name for name in table.fields if _must(table, name) and name not in {**spec.takes, **spec.set}]
         unmade = [name for name in missing if table.fields[name].new is None and table.fields[name].default is None]
