@@ -83,7 +83,8 @@ class Kernel:
         self.marks: set[str] = set()
         self.routes = Routes(world.services)
         self.tools = self.routes.tools
-        self.people = {name: person.role for name, person in world.people.items()} | dict.fromkeys(world.personas, "")
+        self.people = {name: person.role for name, person in world.people.items()}
+        self.people |= {name: "" for name in world.personas if name in actors}
         self.state: State = initial_state(created for service in world.services for created in service.initial())
         self.reason: str | None = None
         self._detail = ""
@@ -396,7 +397,8 @@ class Kernel:
         if seat.wait == "sleep":
             self.advance(seat, None)
         else:
-            seat.cause = self.emit(seat.name, seat.cause, ActorWaited(since=seat.since))
+            if seat.name == AGENT:  # for a coworker it is the moment that they planned to write at
+                seat.cause = self.emit(AGENT, seat.cause, ActorWaited(since=seat.since))
             self.advance(seat, ([], {}))
 
     def _meet_deadline(self, _: None) -> None:

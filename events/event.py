@@ -216,7 +216,7 @@ class ContextCut(Body, frozen=True, tag="context.cut"):
 
 
 class ActorWaited(Body, frozen=True, tag="actor.waited"):
-    """A wait with a time limit ended without what was waited for."""
+    """The agent waited with a time limit, and what it waited for did not come."""
 
     since: int
 

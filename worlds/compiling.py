@@ -17,6 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from ..events.event import Json
+from . import claw_eval
 from . import environment as form
 from .document import Path, name
 from .durations import DurationError, microseconds
@@ -41,7 +42,7 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 def plain(environment: Environment) -> dict[str, Json]:
     """An environment as the data that a file would hold, references and all."""
-    data: dict[str, Json] = msgspec.to_builtins(environment, builtin_types=(Decimal,))
+    data: dict[str, Json] = _DECODER.decode(_ENCODER.encode(environment))
     return data
 
 
@@ -240,7 +241,7 @@ def _from_data(data: dict[str, Json]) -> World:
     return build(msgspec.convert(data, Environment))
 
 
-FORMATS: dict[str, Build] = {FORMAT: _from_data}
+FORMATS: dict[str, Build] = {FORMAT: _from_data, claw_eval.FORMAT: claw_eval.world_from_document}
 """How a document of each format becomes a world."""
 
 

@@ -9,9 +9,11 @@ from .endpoint import Mode
 from .importer import load_task, load_tasks
 from .reading import TaskError
 from .service import ClawEvalService, answer_text
-from .task import Attachment, NotATask, Task, from_document
+from .task import FORMAT, Attachment, NotATask, Task, from_document
+from .world import world_from_document, world_of
 
 __all__ = [
+    "FORMAT",
     "Attachment",
     "ClawEvalService",
     "Mode",
@@ -23,4 +25,6 @@ __all__ = [
     "from_document",
     "load_task",
     "load_tasks",
+    "world_from_document",
+    "world_of",
 ]

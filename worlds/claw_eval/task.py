@@ -87,7 +87,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Json]:
         """The whole task as one JSON value."""
-        return {"format": FORMAT, "task": msgspec.to_builtins(self, builtin_types=(Decimal,))}
+        return {"environment": FORMAT, "task": msgspec.to_builtins(self, builtin_types=(Decimal,))}
 
 
 class NotATask(Exception):
@@ -96,8 +96,8 @@ class NotATask(Exception):
 
 def from_document(document: Json) -> Task:
     """The task that `Task.document` gave. Raises NotATask."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        found = document.get("format") if isinstance(document, dict) else type(document).__name__
+    if not isinstance(document, dict) or document.get("environment") != FORMAT:
+        found = document.get("environment") if isinstance(document, dict) else type(document).__name__
         raise NotATask(f"The document's format is {found!r}; this release reads {FORMAT!r}.")
     try:
         return msgspec.convert(document.get("task"), Task)
