@@ -15,16 +15,20 @@ or underscore belongs to it: `O-55` is not in `O-55-2`. A list or an object is m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TypeAlias
+
+import msgspec
 
 from ..events.event import Json
 from .patterns import looks_like
 from .readings import Reading, fold, is_word
 
-__all__ = ["Needle", "Reading", "equal_to", "leaves", "looks_like", "mentions", "needle", "same"]
+__all__ = ["Needle", "Reading", "equal_to", "identity", "leaves", "looks_like", "mentions", "needle", "same"]
+
+_encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 
 Needle: TypeAlias = Callable[[Reading], bool]
 
@@ -94,6 +98,17 @@ def _moment(text: str) -> datetime | int | None:
         except ValueError:
             return None
     return None
+
+
+def identity(value: Json) -> Hashable:
+    """A key that is equal for all values that are the same as one another (and so for `165` and `165.00`, as texts)."""
+    number = _as_number(value)
+    if number is not None:
+        return number
+    if isinstance(value, str):
+        moment = _moment(value)
+        return value if moment is None else ("moment", moment)
+    return _encoder.encode(value)
 
 
 def mentions(text: str, value: Json) -> bool:

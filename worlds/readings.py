@@ -94,15 +94,23 @@ def is_word(char: str) -> bool:
 
 
 class Reading:
-    """A text, and what it says; numbers, dates and times are read when first asked for."""
+    """A text, and what it says; it is read when first asked."""
 
-    __slots__ = ("_dates", "_numbers", "_times", "text")
+    __slots__ = ("_dates", "_folded", "_numbers", "_raw", "_times")
 
     def __init__(self, text: str) -> None:
-        self.text = fold(text)
+        self._raw = text
+        self._folded: str | None = None
         self._numbers: set[Decimal] | None = None
         self._dates: set[Day] = set()
         self._times: set[int] = set()
+
+    @property
+    def text(self) -> str:
+        """The text, folded."""
+        if self._folded is None:
+            self._folded = fold(self._raw)
+        return self._folded
 
     @property
     def numbers(self) -> set[Decimal]:
