@@ -212,7 +212,7 @@ class Resolution:
         self.facts = _Facts(facts if isinstance(facts, Mapping) else {})
         self.errors: list[FactError] = []
         for path, text in _texts(self.facts.facts, ()):
-            self._tried(("facts", *path), lambda text=text, path=path: self.facts._text(text, path))  # type: ignore[misc]
+            self._tried(("facts", *path), lambda text=text, path=path: self.facts._text(text, path), text)  # type: ignore[misc]
         self.data: dict[str, Json] = {
             key: value if key in ("twins", "frozen") else self._resolved(value, (key,))
             for key, value in data.items()
@@ -221,21 +221,22 @@ class Resolution:
 
     def _resolved(self, value: Json, path: Path) -> Json:
         if isinstance(value, str):
-            return self._tried(path, lambda: self._text(value, path))
+            return self._tried(path, lambda: self._text(value, path), value)
         if isinstance(value, list):
             return [self._resolved(item, (*path, position)) for position, item in enumerate(value)]
         if isinstance(value, dict):
             return {key: self._resolved(item, (*path, key)) for key, item in value.items()}
         return value
 
-    def _tried(self, path: Path, resolve: Callable[[], Json]) -> Json:
+    def _tried(self, path: Path, resolve: Callable[[], Json], text: str) -> Json:
+        """What a text comes to; where that cannot be found out, the text itself."""
         try:
             return resolve()
         except FactError as error:
             self.errors.append(FactError(error.message, error.path or path))
         except _Known:
             pass
-        return None
+        return literal(text)
 
     def _text(self, text: str, path: Path) -> Json:
         where = place(path)
@@ -307,7 +308,7 @@ def unescaped(value: Json, path: Path) -> Json:
     """Resolved data as it is meant: doubled signs are single. What waits for later stays as it is written."""
     if isinstance(value, str):
         where = place(path)
-        if where.later == ORACLE or where.expression or (where.later and value.startswith("=")):
+        if where.later or where.expression:
             return value
         what = read(value)
         if isinstance(what, Whole) or not all(isinstance(piece, str) for piece in what):
