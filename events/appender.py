@@ -66,6 +66,7 @@ class Appender:
         self._closing: tuple[str, str] | None = None
         self._closed = False
         self._error: LogError | None = None
+        self._told = False
 
     def append(self, events: Sequence[Event]) -> None:
         """Append one step: all its events are committed together, or none.
@@ -94,8 +95,7 @@ class Appender:
         self._blobs += blobs
         self.count, self.digest = count, digest
         self._sink.arrived(self, len(rows), size)
-        if self._error is not None:
-            raise self._error
+        self._tell()
 
     def observe(self, seq: int, content: bytes, name: str = "response") -> None:
         """Keep `content`, seen at event `seq`, outside the chain; committed with the event, if that is still waiting.
@@ -110,8 +110,7 @@ class Appender:
     async def barrier(self) -> None:
         """Return when everything appended and observed so far is committed. Raises what went wrong instead."""
         await self._sink.barrier(self)
-        if self._error is not None:
-            raise self._error
+        self._tell()
 
     async def close(self, status: Literal["suspended", "ended"] = "suspended", reason: str = "") -> None:
         """Commit everything, write `status` and `reason` into the stream's row, and give up the lease."""
@@ -140,8 +139,17 @@ class Appender:
     def failed(self) -> bool:
         return self._error is not None
 
-    def _check(self) -> None:
+    @property
+    def untold(self) -> LogError | None:
+        """What went wrong, if nobody has been told yet."""
+        return None if self._told else self._error
+
+    def _tell(self) -> None:
         if self._error is not None:
+            self._told = True
             raise self._error
+
+    def _check(self) -> None:
+        self._tell()
         if self._closed:
             raise Closed(f"stream {self.stream}: the appender was closed; open the stream again to append more")

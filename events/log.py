@@ -6,6 +6,7 @@ the wall clock comes as an argument, in seconds since 1970.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,12 +17,26 @@ import msgspec
 from .appender import Appender
 from .chain import GENESIS, RawEvent, followed
 from .codec import Blob, blob_of, references
-from .errors import Ambiguous, BadRow, DamagedStream, LeaseHeld, LeaseLost, MissingBlob, NotFound, StreamEnded, WrongSeq
+from .errors import (
+    Ambiguous,
+    BadRow,
+    DamagedStream,
+    LeaseHeld,
+    LeaseLost,
+    MissingBlob,
+    NotFound,
+    NotWriting,
+    StreamEnded,
+    WrongSeq,
+)
 from .event import Event, Json
 from .normalise import normalise
 
 LEASE = 60.0
 """Seconds after which a lease that was not renewed has expired. A running writer renews it three times as often."""
+
+PREFIX = re.compile(r"[0-9a-f]+")
+"""What can name a stream: the beginning of its id."""
 
 _ID = re.compile(r"[0-9a-f]{8,64}")
 
@@ -162,10 +177,24 @@ def checked_row(row: StreamRow) -> StreamRow:
     for name, value in (("id", row.id), ("parent", row.parent), ("of", row.of)):
         if value is not None and not _ID.fullmatch(value):
             raise BadRow(f"{name} {value!r:.80} of a stream is not 8 to 64 hexadecimal digits")
+    for name in row.__struct_fields__:
+        value = getattr(row, name)
+        if isinstance(value, str) and not _is_text(value):
+            raise BadRow(f"{name} of stream {row.id} is not text: it holds lone surrogates")
+    if not math.isfinite(row.created):
+        raise BadRow(f"the time at which stream {row.id} was created is {row.created}, which is none")
     for name, number in (("seed", row.seed), ("trial", row.trial), ("count", row.count)):
         if not -(2**63) <= number < 2**63:
             raise BadRow(f"{name} {number} of stream {row.id} does not fit into 64 bits")
     return msgspec.structs.replace(row, versions=normalise(row.versions)[0], meta=normalise(row.meta)[0])
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def new_row(row: StreamRow) -> StreamRow:
@@ -265,3 +294,7 @@ def lease_lost(stream: str) -> LeaseLost:
     return LeaseLost(
         f"stream {stream} was taken over by another writer, or deleted; what this one had not committed is lost"
     )
+
+
+def writing_over(stream: str) -> NotWriting:
+    return NotWriting(f"stream {stream} was opened in a `log.writing()` that is over; open it again in another")

@@ -20,6 +20,7 @@ from .errors import Closed, LogLocked, MissingBlob, NotWriting, StreamExists
 from .event import Event, Json
 from .log import (
     LEASE,
+    PREFIX,
     Grade,
     Log,
     Observation,
@@ -31,6 +32,7 @@ from .log import (
     lease_lost,
     new_row,
     the_one,
+    writing_over,
 )
 from .normalise import normalise
 
@@ -65,7 +67,8 @@ class MemoryLog(Log):
         self._keys = itertools.count(1)
         self._blobs: dict[str, bytes] = {}
         self._grades: dict[tuple[int, str], Grade] = {}
-        self._opened: dict[Appender, None] | None = None
+        self._writing = False
+        self._opened: dict[Appender, None] = {}
         self._closed = False
 
     # --- writing ---------------------------------------------------------------------------------------------------
@@ -81,7 +84,7 @@ class MemoryLog(Log):
         return stream
 
     def open(self, stream: str, holder: str, now: float, *, steal: bool = False) -> Appender:
-        if self._opened is None:
+        if not self._writing:
             raise NotWriting("open streams inside `async with log.writing():`")
         found = self._find(stream)
         check_lease(found.row, found.holder, found.until(), now, steal)
@@ -96,27 +99,26 @@ class MemoryLog(Log):
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
         self._check()
-        if self._opened is not None:
+        if self._writing:
             raise LogLocked("this log is being written already; share that `writing()`")
-        self._opened = {}
+        self._writing = True
         try:
             yield
         finally:
             for appender in self._opened:
+                appender.fail(writing_over(appender.stream))
                 stream = self._held(appender)
                 if stream is not None:
                     stream.holder = None
                     stream.change(status="suspended")
-            self._opened = None
+            self._opened.clear()
+            self._writing = False
 
     def arrived(self, appender: Appender, events: int, size: int) -> None:
         """Commit it: part of the protocol between a log and its appenders."""
-        if self._opened is None or appender not in self._opened:
-            raise NotWriting(f"stream {appender.stream} was opened in a `log.writing()` that is over; open it again")
         part = appender.take()
         stream = self._held(appender)
         if stream is None or stream.row.count != part.before:
-            del self._opened[appender]
             appender.fail(lease_lost(appender.stream))
             return
         stream.events += part.rows
@@ -224,7 +226,7 @@ class MemoryLog(Log):
 
     def _find(self, stream: str) -> _Stream:
         self._check()
-        candidates = sorted(name for name in self._streams if name.startswith(stream))
+        candidates = sorted(name for name in self._streams if PREFIX.fullmatch(stream) and name.startswith(stream))
         return self._streams[the_one(stream, candidates)]
 
     def read(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:

@@ -8,9 +8,10 @@ integers, `Decimal`s, strings, lists and objects with string keys, no deeper tha
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .errors import NotJson
 from .event import Json
@@ -40,36 +41,43 @@ def normalise(value: object) -> tuple[Json, tuple[str, ...]]:
     return _normal(value, None, 0, notes), tuple(notes)
 
 
-def _normal(value: object, path: _Path, depth: int, notes: list[str]) -> Json:
+def _normal(value: Any, path: _Path, depth: int, notes: list[str]) -> Json:
     kind = type(value)
     if kind is str:
-        return _text(value, path, notes)  # type: ignore[arg-type]
-    if kind is bool or value is None:
-        return value
-    if isinstance(value, dict | MappingProxyType):
+        return value if value.isascii() else _text(value, path, notes)
+    if kind is dict:
         return _object(value, path, _deeper(depth, path), notes)
-    if isinstance(value, list | tuple):
+    if kind is int:
+        return value if -_SMALL < value < _SMALL else _integer(value, path)
+    if value is None or kind is bool:
+        return value
+    if isinstance(value, (list, tuple)):
         depth = _deeper(depth, path)
         return [_normal(item, (path, index), depth, notes) for index, item in enumerate(value)]
-    if isinstance(value, int):
-        return _integer(int(value), path)
+    return _seldom(value, path, depth, notes)
+
+
+def _seldom(value: Any, path: _Path, depth: int, notes: list[str]) -> Json:
+    """Fractions, and subclasses of what JSON has, which become plain."""
     if isinstance(value, float):
         return _number(Decimal(float.__repr__(value)), path)
     if isinstance(value, Decimal):
         return _number(value, path)
+    if isinstance(value, int):
+        return _integer(int(value), path)
     if isinstance(value, str):
         return _text(str.__str__(value), path, notes)
-    raise _refused(path, f"is a {kind.__name__}, which JSON does not have")
+    if isinstance(value, (dict, MappingProxyType)):
+        return _object(value, path, _deeper(depth, path), notes)
+    raise _refused(path, f"is a {type(value).__name__}, which JSON does not have")
 
 
-def _object(
-    value: dict[object, object] | MappingProxyType[object, object], path: _Path, depth: int, notes: list[str]
-) -> Json:
+def _object(value: Mapping[Any, Any], path: _Path, depth: int, notes: list[str]) -> Json:
     result: dict[str, Json] = {}
     for key, item in value.items():
         if not isinstance(key, str):
             raise _refused(path, f"has the key {key!r:.80}, which is not a string")
-        name = _text(str.__str__(key), path, notes)
+        name = key if type(key) is str and key.isascii() else _text(str.__str__(key), path, notes)
         if name in result:
             notes.append(f"{_spell(path)}: two keys became {name!r}; the later one was kept")
         result[name] = _normal(item, (path, name), depth, notes)
@@ -93,7 +101,7 @@ def _text(text: str, path: _Path, notes: list[str]) -> str:
 
 
 def _integer(number: int, path: _Path) -> int:
-    if -_SMALL < number < _SMALL or -_LIMIT < number < _LIMIT:
+    if -_LIMIT < number < _LIMIT:
         return number
     raise _refused(path, f"is an integer of more than {DIGITS} digits")
 

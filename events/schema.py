@@ -131,7 +131,9 @@ def _tables(db: Database) -> None:
         "seed": int, "trial": int, "status": str, "reason": str, "count": int, "digest": str, "created": float,
         "host": str, "versions": str, "meta": str, "lease": int, "holder": str, "until": float,
     }  # fmt: skip
-    db.table("stream").create(stream, pk="key", not_null={"id", "kind", "status", "count", "lease"})
+    sql = db.create_table_sql("stream", stream, pk="key", not_null=("id", "kind", "status", "count", "lease"))
+    # A key must not come back after a delete: whoever still holds a lease of the old stream would write into the new.
+    db.execute(sql.replace("PRIMARY KEY", "PRIMARY KEY AUTOINCREMENT"))
     db.table("stream").create_index(["id"], unique=True)
     db.table("stream").create_index(["of"])
     event = {"stream": int, "seq": int, "data": str, "digest": bytes}

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,10 +22,11 @@ from . import schema
 from .appender import Appender, Part
 from .chain import GENESIS, RawEvent
 from .codec import Blob, blob_of, decode, from_json, to_json
-from .errors import Closed, DamagedStream, LogLocked, MissingBlob, NotWriting, StreamExists
+from .errors import Closed, DamagedStream, LogCorrupt, LogError, LogLocked, MissingBlob, NotWriting, StreamExists
 from .event import Event, Json
 from .log import (
     LEASE,
+    PREFIX,
     Grade,
     Log,
     Observation,
@@ -125,7 +126,9 @@ class SqliteLog(Log):
                 yield
         finally:
             self._writer = None
-            self._give_up(writer.abandoned())
+            # Where that fails, as on a full disk, the lease runs out by itself; the first error is the one to see.
+            with suppress(LogError):
+                self._give_up(writer.abandoned())
 
     def _commit(self, parts: Sequence[Part]) -> None:
         kept: list[Part] = []
@@ -293,9 +296,8 @@ class SqliteLog(Log):
         return self._keyed(stream)[1]
 
     def _keyed(self, stream: str) -> tuple[int, StreamRow]:
-        found = self._query(
-            f"SELECT key, {_ROW} FROM stream WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", stream, f"{stream}g"
-        )
+        sql = f"SELECT key, {_ROW} FROM stream WHERE id >= ? AND id < ? ORDER BY id LIMIT 6"
+        found = self._query(sql, stream, f"{stream}g") if PREFIX.fullmatch(stream) else []
         by_id = {cells[1]: cells for cells in found}
         cells = by_id[the_one(stream, list(by_id))]
         return cells[0], _row(cells)
@@ -365,8 +367,11 @@ class SqliteLog(Log):
 
 def _row(cells: Sequence[Any]) -> StreamRow:
     named = dict(zip(_COLUMNS, cells[1:], strict=True))
-    named["versions"], named["meta"] = from_json(named["versions"]), from_json(named["meta"])
-    return StreamRow(**named)
+    try:
+        named["versions"], named["meta"] = from_json(named["versions"]), from_json(named["meta"])
+        return msgspec.convert(named, StreamRow)
+    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError) as error:
+        raise LogCorrupt(f"the row of stream {named['id']!r:.80} is damaged: {error}") from error
 
 
 def _unpacked(content: bytes | None) -> bytes | None:

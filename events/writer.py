@@ -16,8 +16,8 @@ from typing import Any
 import trio
 
 from .appender import Appender, Part
-from .errors import LogError, LogUnusable, NotWriting
-from .log import LEASE
+from .errors import LogError, LogUnusable
+from .log import LEASE, writing_over
 
 BATCH = 1000
 """Events that wait, at which a commit begins."""
@@ -73,8 +73,6 @@ class Writer:
         self._opened[appender] = now - trio.current_time()
 
     def arrived(self, appender: Appender, events: int, size: int) -> None:
-        if appender not in self._opened:
-            raise NotWriting(f"stream {appender.stream} was opened in a `log.writing()` that is over; open it again")
         batch = self._batch
         batch.appenders[appender] = None
         batch.events += events
@@ -109,6 +107,11 @@ class Writer:
             self._hurry()
             with trio.CancelScope(shield=True):
                 await finished.wait()
+            untold = next((appender.untold for appender in self._opened if appender.untold is not None), None)
+            for appender in self._opened:
+                appender.fail(writing_over(appender.stream))
+        if untold is not None:
+            raise untold
 
     async def _serve(self, finished: trio.Event) -> None:
         limiter = trio.CapacityLimiter(1)
@@ -153,7 +156,7 @@ class Writer:
                 parts = [part for part in self._taken.popleft() if not part.appender.failed]
                 self._try([part.appender for part in parts], self._commit, parts)
                 for part in parts:
-                    if part.closing is not None or part.appender.failed:
+                    if part.closing is not None and not part.appender.failed:
                         self._opened.pop(part.appender, None)
                         self._in.pop(part.appender, None)
             self._try([appender for appender, _ in leases], self._renew, leases)
@@ -175,5 +178,5 @@ class Writer:
             appender.fail(failure)
 
     def abandoned(self) -> list[Appender]:
-        """Those that nobody closed."""
+        """Those that nobody closed, or that failed."""
         return list(self._opened)
