@@ -211,6 +211,8 @@ class Resolution:
         facts = data.get("facts")
         self.facts = _Facts(facts if isinstance(facts, Mapping) else {})
         self.errors: list[FactError] = []
+        self.lost: list[Path] = []
+        """Where a fact is referred to that has been reported itself."""
         for path, text in _texts(self.facts.facts, ()):
             self._tried(("facts", *path), lambda text=text, path=path: self.facts._text(text, path), text)  # type: ignore[misc]
         self.data: dict[str, Json] = {
@@ -235,7 +237,7 @@ class Resolution:
         except FactError as error:
             self.errors.append(FactError(error.message, error.path or path))
         except _Known:
-            pass
+            self.lost.append(path)
         return literal(text)
 
     def _text(self, text: str, path: Path) -> Json:
