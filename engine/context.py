@@ -17,7 +17,8 @@ from ..worlds.service import Draw, Tool
 from ..worlds.world import World
 
 if TYPE_CHECKING:
-    from .kernel import Kernel, Seat
+    from .kernel import Kernel
+    from .seats import Seat
 
 
 class Operation(msgspec.Struct, frozen=True):

@@ -90,8 +90,8 @@ def request_digest(request: Request, prints: Sequence[bytes]) -> str:
 def prompt_change(before: Sequence[bytes], after: Sequence[bytes], prompt: Sequence[Json]) -> tuple[Json, ...]:
     """`prompt` as kept ranges `[start, stop]` of the last prompt and new messages.
 
-    `before` and `after` are the fingerprints of the last prompt and of this one. Kept messages stay in order, so each is
-    looked for only behind the one kept before it.
+    `before` and `after` are the fingerprints of the last prompt and of this one. Kept messages stay in order, so each
+    is looked for only behind the one kept before it.
     """
     places: dict[bytes, list[int]] = {}
     for place in range(len(before) - 1, -1, -1):

@@ -1,74 +1,37 @@
 """One episode: from a plan to a stream in a log, and on again after a break.
 
-Knows how a plan becomes the first event, how an episode's stream is named, and what happens to it when the world outside
-fails, when the run is cancelled, and when it ends. Does not know virtual time (`kernel`) or how answers are kept
-(`effects`).
+Knows what happens to a stream when the world outside fails, when the run is cancelled, and when it ends. Does not know
+virtual time (`kernel`), how answers are kept (`effects`), or how a stream says who plays (`plan`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from hashlib import sha256
-from typing import Any, Literal
+from collections.abc import Awaitable, Sequence
+from typing import Literal
 
 import msgspec
 import trio
 
-from ..agents.agent import Actor, Unavailable
-from ..agents.building import build_agent, build_coworkers
+from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
-from ..events.chain import GENESIS, link
-from ..events.codec import decode, encode
+from ..events.codec import decode
 from ..events.errors import NotFound
-from ..events.event import (
-    SEMANTICS,
-    EffectCancelled,
-    EffectResolved,
-    EpisodeForked,
-    EpisodeStarted,
-    Event,
-    Json,
-    MessageSent,
-    RecordChanged,
-    RecordCreated,
-    RecordDeleted,
-)
+from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
-from ..worlds.compiling import rebuild
-from ..worlds.world import World
 from . import wall
-from .effects import Effects, Journal
-from .kernel import Changes, Kernel
-from .order import AGENT
+from .effects import Effects
+from .kernel import Kernel
+from .plan import (
+    EpisodeError,
+    Plan,
+    agent_name,
+    changes_of,
+    episode_id,
+    forks_of,
+    journal_of,
+    plan_of,
+)
 from .recording import Comparing, Recorder, Recording, Unrecorded
-
-
-class EpisodeError(Exception):
-    """Something that cannot be done with an episode, in a sentence for whoever asked for it."""
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """Who plays what: all that determines an episode, apart from the answers of the outside world."""
-
-    world: World
-    agent: Actor
-    coworkers: Mapping[str, Actor] = {}
-    seed: int = 0
-    trial: int = 0
-
-    def actors(self) -> dict[str, Actor]:
-        return {AGENT: self.agent, **self.coworkers}
-
-    def started(self) -> EpisodeStarted:
-        return EpisodeStarted(
-            environment=self.world.document,
-            id=self.world.id,
-            start=self.world.start.isoformat(),
-            seed=self.seed,
-            trial=self.trial,
-            agent=self.agent.specification,
-            coworkers={name: actor.specification for name, actor in self.coworkers.items()},
-        )
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,39 +41,22 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["ended", "suspended"]
     reason: str
     events: Sequence[Event]
-    kernel: Kernel
 
 
-def first_event(started: EpisodeStarted) -> Event:
-    return Event(0, 0, "world", None, started)
-
-
-def episode_id(started: EpisodeStarted) -> str:
-    """Sixteen hexadecimal digits, from the digest of the first event and the trial."""
-    digest = link(GENESIS, encode(first_event(started)).data)
-    return sha256(digest + str(started.trial).encode()).hexdigest()[:16]
-
-
-def plan_row(plan: Plan, started: EpisodeStarted) -> StreamRow:
+def plan_row(plan: Plan) -> StreamRow:
+    """What people look for when they look for this episode."""
     name, _, twin = plan.world.id.partition("@")
     return StreamRow(
-        id=episode_id(started),
+        id=episode_id(plan.started()),
         environment=name,
         twin=twin or None,
-        agent=agent_name(started.agent),
+        agent=agent_name(plan.agent.specification),
         seed=plan.seed,
         trial=plan.trial,
         created=wall.now(),
         host=wall.host(),
         versions=wall.versions(),
     )
-
-
-def agent_name(specification: Mapping[str, Json]) -> str:
-    """How people call the agent with this specification: `oracle`, `trap:NAME`, `openai:MODEL`."""
-    kind = str(specification.get("kind", "?"))
-    detail = specification.get("name") or specification.get("model")
-    return f"{kind}:{detail}" if detail else kind
 
 
 async def play(plan: Plan, recorder: Recorder | None = None) -> Episode:
@@ -122,13 +68,11 @@ async def play(plan: Plan, recorder: Recorder | None = None) -> Episode:
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return Episode(
-        id=episode_id(started), status="ended", reason=kernel.reason or "", events=kernel.events, kernel=kernel
-    )
+    return Episode(id=episode_id(started), status="ended", reason=kernel.reason or "", events=kernel.events)
 
 
 async def _finish(kernel: Kernel) -> Exception | None:
-    """Run to the end; actors are closed whatever happens. The failure is returned, not raised through a nursery."""
+    """Run to the end; actors are closed whatever happens. A failure is returned, not raised through a nursery."""
     try:
         await kernel.run()
         return None
@@ -143,147 +87,90 @@ async def run_episode(plan: Plan, log: Log) -> Episode:
 
     If the log has it already: an ended one is returned as it is, another is gone on with.
     """
-    started = plan.started()
-    row = plan_row(plan, started)
+    row = plan_row(plan)
     try:
-        count = log.row(row.id).count
+        stored = log.row(row.id)
     except NotFound:
         log.create(row)
-        count = 0
-    if count:
-        return await resume_episode(log, row.id)
+        stored = row
+    if stored.count:
+        return await _go_on(log, stored, plan)
     appender = log.open(row.id, wall.holder(), wall.now())
     async with trio.open_nursery() as nursery:
-        kernel = Kernel(plan.world, started, plan.actors(), Recording(appender), Effects(nursery))
-        episode = await conclude(row.id, kernel, appender, kernel.run())
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), Recording(appender), Effects(nursery))
+        episode, failure = await conclude(row.id, kernel, appender, kernel.run())
         nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return episode
 
 
-async def resume_episode(log: Log, stream: str) -> Episode:
+async def resume_episode(log: Log, stream: str, perform: Perform | None = None) -> Episode:
     """Go on with an episode where its log ends. Nothing that the log answers is asked again.
 
-    Raises EpisodeError if it cannot be re-executed, Divergence if re-execution differs.
+    `perform` is asked instead of the model servers that the episode names. Raises EpisodeError if it cannot be executed
+    again, Divergence if execution gives something else than the log holds.
     """
     row = log.row(stream)
-    raw = [data for _, data, _ in log.read_raw(row.id)]
-    if not raw:
+    if not row.count:
         raise EpisodeError(f"episode {row.id} has no events yet; run it again with the command that began it")
+    return await _go_on(log, row, None, perform)
+
+
+async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform | None = None) -> Episode:
+    raw = [data for _, data, _ in log.read_raw(row.id)]
     events = [decode(data, log.blob) for data in raw]
     if row.status == "ended":
-        return await _stored(row, events)
-    plan = plan_of(events)
+        await trio.lowlevel.checkpoint()
+        return Episode(id=row.id, status="ended", reason=row.reason, events=events)
+    plan = plan or plan_of(events, perform)
     appender = log.open(row.id, wall.holder(), wall.now())
     async with trio.open_nursery() as nursery:
         recorder = Comparing(raw, Recording(appender))
         kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal_of(events))
-        episode = await conclude(row.id, kernel, appender, execute(kernel, forks_of(events)))
+        rest = execute(kernel, forks_of(events), perform=perform)
+        episode, failure = await conclude(row.id, kernel, appender, rest)
         nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return episode
 
 
-async def _stored(row: StreamRow, events: list[Event]) -> Episode:
-    plan = plan_of(events)
-    kernel = Kernel(plan.world, plan.started(), plan.actors(), Unrecorded())
-    await trio.lowlevel.checkpoint()
-    return Episode(id=row.id, status="ended", reason=row.reason, events=events, kernel=kernel)
+async def conclude(
+    stream: str, kernel: Kernel, appender: Appender, rest: Awaitable[None]
+) -> tuple[Episode, Exception | None]:
+    """Await the rest of a run that writes into `appender`, and leave the stream ended or suspended, not in between.
 
-
-async def conclude(stream: str, kernel: Kernel, appender: Appender, rest: Awaitable[None]) -> Episode:
-    """Await the rest of a run that writes into `appender`, and leave the stream ended or suspended, not in between."""
+    A failure other than Unavailable is returned beside the episode: raised here, it would come out of the caller's
+    nursery in a group.
+    """
     status: Literal["ended", "suspended"] = "suspended"
-    reason = "interrupted"
+    reason, failure = "interrupted", None
     try:
         await rest
         status, reason = "ended", kernel.reason or ""
-    except Unavailable as failure:
-        reason = str(failure)
+    except Unavailable as unavailable:
+        reason = str(unavailable)
+    except Exception as error:
+        reason, failure = f"{type(error).__name__}: {error}", error
     finally:
         # Also when cancelled, by Ctrl-C say: what has been appended is made durable before anybody leaves.
         with trio.CancelScope(shield=True):
             await kernel.close()
             if not appender.failed:
                 await appender.close(status, reason)
-    return Episode(id=stream, status=status, reason=reason, events=kernel.events, kernel=kernel)
+    return Episode(id=stream, status=status, reason=reason, events=kernel.events), failure
 
 
-async def execute(kernel: Kernel, forks: Sequence[tuple[int, EpisodeForked]], until: int | None = None) -> None:
+async def execute(
+    kernel: Kernel,
+    forks: Sequence[tuple[int, EpisodeForked]],
+    until: int | None = None,
+    perform: Perform | None = None,
+) -> None:
     """Run through the forks that a stream has behind it, to the end or to the end of the step of event `until`."""
     for seq, forked in forks:
         if until is None or seq <= until:
             await kernel.run(until=seq - 1)
-            await kernel.fork(forked, changes_of(kernel.world, forked.changes))
+            await kernel.fork(forked, changes_of(kernel.world, forked.changes, perform))
     await kernel.run(until)
-
-
-# --- what a stream says about how it came to be ------------------------------------------------------------
-
-
-def plan_of(events: Sequence[Event]) -> Plan:
-    """The plan that a stream's first event holds. Raises EpisodeError if there is none that this release can play."""
-    started = events[0].body
-    if not isinstance(started, EpisodeStarted):
-        raise EpisodeError("the stream does not begin with episode.started: it is not an episode")
-    if started.semantics != SEMANTICS:
-        raise EpisodeError(
-            f"the episode was recorded under semantics {started.semantics}, this release executes {SEMANTICS}; "
-            "it can be shown and graded, but not executed again"
-        )
-    world = rebuild(started.environment)
-    return Plan(
-        world=world,
-        agent=build_agent(started.agent),
-        coworkers=build_coworkers(world, started.coworkers),
-        seed=started.seed,
-        trial=started.trial,
-    )
-
-
-def journal_of(events: Sequence[Event], until: int | None = None) -> Journal:
-    """The answers in a stream. With `until`, those to requests up to that event, and cancellations up to it."""
-    resolved: dict[int, EffectResolved] = {}
-    cancelled: set[int] = set()
-    for event in events:
-        body = event.body
-        if isinstance(body, EffectResolved) and (until is None or body.effect <= until):
-            resolved[body.effect] = body
-        elif isinstance(body, EffectCancelled) and (until is None or event.seq <= until):
-            cancelled.add(body.effect)
-    return Journal(resolved, frozenset(cancelled))
-
-
-def forks_of(events: Sequence[Event]) -> list[tuple[int, EpisodeForked]]:
-    """The forks that a stream has behind it, with their `seq`."""
-    return [(event.seq, event.body) for event in events if isinstance(event.body, EpisodeForked)]
-
-
-_RECORD_EVENTS = RecordCreated | RecordChanged | RecordDeleted
-
-
-def changes_of(world: World, changes: Mapping[str, Json]) -> Changes:
-    """What a fork changes, from what its event says. Raises EpisodeError for what cannot be read."""
-    unknown = set(changes) - {"seed", "agent", "coworkers", "messages", "records"}
-    if unknown:
-        raise EpisodeError(f"a fork cannot change {', '.join(sorted(unknown))}")
-    actors: dict[str, Actor] = {}
-    if "agent" in changes:
-        actors[AGENT] = build_agent(changes["agent"])
-    if "coworkers" in changes:
-        wanted = changes["coworkers"]
-        actors |= {name: actor for name, actor in build_coworkers(world, wanted).items() if name in wanted}
-    try:
-        messages = tuple(
-            (sender, msgspec.convert(body, MessageSent)) for sender, body in _pairs(changes.get("messages"))
-        )
-        records = tuple(msgspec.convert(record, _RECORD_EVENTS) for record in changes.get("records") or ())
-    except msgspec.ValidationError as error:
-        raise EpisodeError(f"the fork's changes cannot be read: {error}") from error
-    return Changes(seed=changes.get("seed"), actors=actors, messages=messages, records=records)
-
-
-def _pairs(messages: Any) -> Iterator[tuple[str, dict[str, Json]]]:
-    for message in messages or ():
-        yield (
-            str(message["from"]),
-            {**{key: value for key, value in message.items() if key != "from"}, "type": "message.sent"},
-        )

@@ -13,36 +13,29 @@ from hashlib import sha256
 import msgspec
 import trio
 
+from ..agents.agent import Perform
 from ..events.codec import decode
 from ..events.errors import NotFound, StreamExists
 from ..events.event import EpisodeForked, Json
 from ..events.log import Log, StreamRow
 from . import wall
 from .effects import Effects
-from .episode import (
-    Episode,
-    EpisodeError,
-    agent_name,
-    changes_of,
-    conclude,
-    execute,
-    forks_of,
-    journal_of,
-    plan_of,
-    resume_episode,
-)
+from .episode import Episode, conclude, execute, resume_episode
 from .kernel import Changes, Kernel
+from .plan import EpisodeError, agent_name, changes_of, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Recording
 
 _encode = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
 
 
-async def fork_episode(log: Log, stream: str, at: int, changes: Mapping[str, Json]) -> Episode:
+async def fork_episode(
+    log: Log, stream: str, at: int, changes: Mapping[str, Json], perform: Perform | None = None
+) -> Episode:
     """Fork an episode at event `at` and play it to its end, in a log that is being written to.
 
     `changes` is what `episode.forked` says: any of `seed`, `agent` (a specification), `coworkers` (by id), `messages`
-    (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with, or
-    returned as it is.
+    (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with,
+    or returned as it is.
 
     Raises EpisodeError if there is no such event, or if executing the prefix does not give what the log holds.
     """
@@ -51,21 +44,21 @@ async def fork_episode(log: Log, stream: str, at: int, changes: Mapping[str, Jso
     if not 0 <= at < len(stored):
         raise EpisodeError(f"episode {row.id} has events 0 to {len(stored) - 1}; it cannot be forked at {at}")
     events = [decode(data, log.blob) for _, data, _ in stored]
-    plan = plan_of(events)
-    changed = changes_of(plan.world, changes)
+    plan = plan_of(events, perform)
+    changed = changes_of(plan.world, changes, perform)
     episode: Episode | None = None
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         recorder = Comparing([data for _, data, _ in stored])
         kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal_of(events))
         try:
-            await execute(kernel, forks_of(events), at)
+            await execute(kernel, forks_of(events), at, perform)
             last = len(kernel.events) - 1
             forked = EpisodeForked(parent=row.id, seq=last, digest=stored[last][2].hex(), changes=dict(changes))
             name = fork_id(forked)
             if not _holds(log, name):
                 kernel.journal = journal_of(events, last)
-                episode = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
+                episode, failure = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
         except Divergence as difference:
             failure = EpisodeError(
                 f"episode {row.id} cannot be forked at {at}: executing it again differs at event {difference.seq}; "
@@ -78,12 +71,12 @@ async def fork_episode(log: Log, stream: str, at: int, changes: Mapping[str, Jso
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return episode or await resume_episode(log, name)
+    return episode or await resume_episode(log, name, perform)
 
 
 async def _go_on(
     log: Log, row: StreamRow, kernel: Kernel, recorder: Comparing, forked: EpisodeForked, changed: Changes
-) -> Episode:
+) -> tuple[Episode, Exception | None]:
     """Copy the prefix into the fork's own stream, and play on there."""
     with suppress(StreamExists):  # empty, left by a fork that was killed before its first commit
         log.create(row)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
 
 from ..events.errors import NotFound, StreamExists
-from ..events.event import CheckGraded, Event, GradingEnded, GradingStarted, Json
+from ..events.event import AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
 from ..events.log import Log, StreamRow
-from ..worlds.checks.scoring import Grade, Verdict, grade
+from ..worlds.checks.evaluate import Verdict
+from ..worlds.checks.scoring import Grade, Rubric
 from ..worlds.world import World
 from . import wall
 from .order import WORLD
-from .replay import world_of
+from .plan import document_of, world_from
 
 
 class Graded(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,21 +36,31 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckGraded, ...] = ()
 
 
-async def grade_episode(log: Log, stream: str, world: World | None = None) -> Graded | None:
+async def grade_episode(
+    log: Log, stream: str, world: World | None = None, events: Sequence[Event] | None = None
+) -> Graded | None:
     """Grade an episode by its own checks, or by those of `world`; None where there is no scoring rule.
 
-    Written once: the same episode under the same grader is read back. The log must be being written to.
+    Written once: the same episode under the same grader is read back. The log must be being written to. `events` are
+    the episode's, where they are at hand.
     """
     row = log.row(stream)
-    events = list(log.read(row.id))
-    grader = world or world_of(events)
-    if grader.scoring is None:
+    events = list(log.read(row.id)) if events is None else events
+    rubric = _rubric(world.document) if world else _rubric(document_of(events))
+    if rubric is None:
         return None
-    verdict = grade(grader, events)
+    verdict = rubric.grade(events)
     name = grading_id(row.digest, verdict.grader)
     graded = await _written(log, row, name, verdict)
     log.put_grade(row.id, graded.grader, msgspec.to_builtins(graded))
     return graded
+
+
+@lru_cache(maxsize=256)
+def _rubric(document: str) -> Rubric | None:
+    """The grader of the world with this document; compiled once, since many episodes share a world."""
+    world = world_from(document)
+    return None if world.scoring is None else Rubric(world)
 
 
 def grading_id(digest: str, grader: str) -> str:
@@ -75,8 +87,8 @@ async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Grade
 def grading_events(row: StreamRow, verdict: Grade) -> list[Event]:
     """The events of a grading stream. All at virtual time 0: a verdict takes no time."""
     started = GradingStarted(stream=row.id, digest=row.digest, grader=verdict.grader, rule=verdict.rule)
-    ended = GradingEnded(score=str(verdict.score), passed=verdict.passed)
-    bodies = [started, *map(_check, verdict.verdicts), ended]
+    ended = GradingEnded(score=verdict.score, passed=verdict.passed)
+    bodies: list[AnyBody] = [started, *map(_check, verdict.verdicts), ended]
     return [Event(seq, 0, WORLD, 0 if seq else None, body) for seq, body in enumerate(bodies)]
 
 

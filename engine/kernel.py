@@ -389,7 +389,7 @@ class Kernel:
 
     def wake_first(self, data: tuple[Seat, int]) -> None:
         seat = data[0]
-        seat.coroutine = seat.actor.act(KernelContext(self, seat))  # type: ignore[assignment]
+        seat.coroutine = seat.actor.act(KernelContext(self, seat))
         self.advance(seat, None)
 
     def wake_timed(self, data: tuple[Seat, int]) -> None:

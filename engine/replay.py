@@ -1,7 +1,7 @@
 """Replay: is a stream what it was, and does executing it again give the same bytes?
 
-Knows the three things that can be wrong: the stored bytes, the fold of the events, the re-execution. Changes nothing and
-asks nobody: every answer of the outside world comes from the log.
+Knows the three things that can be wrong: the stored bytes, the fold of the events, the re-execution. Changes nothing
+and asks nobody: every answer of the outside world comes from the log.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..events.errors import LogError
 from ..events.event import SEMANTICS, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
 from ..events.log import Log
 from ..events.verify import verify_stream
-from ..worlds.compiling import rebuild
 from ..worlds.records import State, initial_state
 from ..worlds.world import World
-from .episode import EpisodeError, execute, forks_of, journal_of, plan_of
+from .episode import execute
 from .kernel import Kernel
+from .plan import EpisodeError, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Exhausted
 
 Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed"]
@@ -103,15 +103,6 @@ async def _execute_again(stream: str, raw: list[bytes], events: list[Event], end
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
-
-
-def world_of(events: Iterable[Event]) -> World:
-    """The world that a stream's first event holds. Raises EpisodeError if there is none."""
-    for event in events:
-        if isinstance(event.body, EpisodeStarted):
-            return rebuild(event.body.environment)
-        break
-    raise EpisodeError("the stream does not begin with episode.started: it is not an episode")
 
 
 def state_after(world: World, events: Iterable[Event]) -> State:

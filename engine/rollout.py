@@ -1,7 +1,7 @@
 """Many episodes in one loop.
 
-Knows how many may be under way at once, and that one which fails must not take the others with it. Does not know what an
-episode is about. Results come back in the order of the plans, whatever order they ended in.
+Knows how many may be under way at once, and that one which fails must not take the others with it. Does not know what
+an episode is about. Results come back in the order of the plans, whatever order they ended in.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import trio
 from ..events.errors import LogError
 from ..events.event import ToolCalled, ToolReturned
 from ..events.log import Log
-from .episode import Episode, EpisodeError, Plan, agent_name, run_episode
+from .episode import Episode, run_episode
 from .grading import Graded, grade_episode
+from .plan import EpisodeError, Plan, agent_name
 from .recording import Divergence
 
 
@@ -68,7 +69,8 @@ async def rollout(
 async def _result(plan: Plan, log: Log) -> Result:
     try:
         episode = await run_episode(plan, log)
-        grade = await grade_episode(log, episode.id) if episode.status == "ended" else None
+        ended = episode.status == "ended"
+        grade = await grade_episode(log, episode.id, plan.world, episode.events) if ended else None
     except (EpisodeError, LogError, Divergence) as error:
         return _described(plan, None, "error", str(error))
     return result_of(plan, episode, grade)

@@ -1,0 +1,168 @@
+"""Plans: who plays what, and how a stream says so.
+
+Knows how a plan becomes a stream's first event and its name, and how plan, journal and forks are read from it again.
+Does not run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+
+import msgspec
+
+from ..agents.agent import Actor, ActorError, Perform
+from ..agents.building import build_agent, build_coworkers
+from ..events.chain import GENESIS, link
+from ..events.codec import encode
+from ..events.event import (
+    SEMANTICS,
+    EffectCancelled,
+    EffectResolved,
+    EpisodeForked,
+    EpisodeStarted,
+    Event,
+    Json,
+    MessageSent,
+    RecordChanged,
+    RecordCreated,
+    RecordDeleted,
+)
+from ..worlds.compiling import rebuild
+from ..worlds.problems import InvalidEnvironment
+from ..worlds.world import World
+from .effects import Journal
+from .kernel import Changes
+from .order import AGENT, WORLD
+
+
+class EpisodeError(Exception):
+    """Something that cannot be done with an episode, in a sentence for whoever asked for it."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Who plays what: all that determines an episode, apart from the answers of the outside world."""
+
+    world: World
+    agent: Actor
+    coworkers: Mapping[str, Actor] = {}
+    seed: int = 0
+    trial: int = 0
+
+    def actors(self) -> dict[str, Actor]:
+        return {AGENT: self.agent, **self.coworkers}
+
+    def started(self) -> EpisodeStarted:
+        return EpisodeStarted(
+            environment=self.world.document,
+            id=self.world.id,
+            start=self.world.start.isoformat(),
+            seed=self.seed,
+            trial=self.trial,
+            agent=self.agent.specification,
+            coworkers={name: actor.specification for name, actor in self.coworkers.items()},
+        )
+
+
+def episode_id(started: EpisodeStarted) -> str:
+    """Sixteen hexadecimal digits, from the digest of the first event and the trial."""
+    digest = link(GENESIS, encode(Event(0, 0, WORLD, None, started)).data)
+    return sha256(digest + str(started.trial).encode()).hexdigest()[:16]
+
+
+def agent_name(specification: Mapping[str, Json]) -> str:
+    """How people call the agent with this specification: `oracle`, `trap:NAME`, `openai:MODEL`."""
+    kind = str(specification.get("kind", "?"))
+    detail = specification.get("name") or specification.get("model")
+    return f"{kind}:{detail}" if detail else kind
+
+
+@lru_cache(maxsize=256)
+def world_from(document: str) -> World:
+    """The world of a document. Kept, since many episodes share a world, and a world is never changed."""
+    return rebuild(document)
+
+
+def document_of(events: Sequence[Event]) -> str:
+    """The document of the world that a stream plays in. Raises EpisodeError if it is not an episode's."""
+    if not events or not isinstance(events[0].body, EpisodeStarted):
+        raise EpisodeError("the stream does not begin with episode.started: it is not an episode")
+    return events[0].body.environment
+
+
+def plan_of(events: Sequence[Event], perform: Perform | None = None) -> Plan:
+    """The plan that a stream's first event holds; `perform` is asked instead of the model servers that it names.
+
+    Raises EpisodeError if there is none that this release can play.
+    """
+    document = document_of(events)
+    started = events[0].body
+    assert isinstance(started, EpisodeStarted)
+    if started.semantics != SEMANTICS:
+        raise EpisodeError(
+            f"the episode was recorded under semantics {started.semantics}, this release executes {SEMANTICS}; "
+            "it can be shown and graded, but not executed again"
+        )
+    try:
+        world = world_from(document)
+        agent = build_agent(started.agent, perform=perform)
+        coworkers = build_coworkers(world, started.coworkers, perform=perform)
+    except (ActorError, InvalidEnvironment) as error:
+        raise EpisodeError(f"the episode's first event cannot be played: {error}") from error
+    return Plan(world, agent, coworkers, started.seed, started.trial)
+
+
+def journal_of(events: Sequence[Event], until: int | None = None) -> Journal:
+    """The answers in a stream. With `until`, those to requests up to that event, and cancellations up to it."""
+    resolved: dict[int, EffectResolved] = {}
+    cancelled: set[int] = set()
+    for event in events:
+        body = event.body
+        if isinstance(body, EffectResolved) and (until is None or body.effect <= until):
+            resolved[body.effect] = body
+        elif isinstance(body, EffectCancelled) and (until is None or event.seq <= until):
+            cancelled.add(body.effect)
+    return Journal(resolved, frozenset(cancelled))
+
+
+def forks_of(events: Sequence[Event]) -> list[tuple[int, EpisodeForked]]:
+    """The forks that a stream has behind it, with their `seq`."""
+    return [(event.seq, event.body) for event in events if isinstance(event.body, EpisodeForked)]
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message that a fork injects, sent at its instant."""
+
+    sender: str = msgspec.field(name="from")
+    to: str
+    text: str
+    gives: dict[str, Json] = {}
+    mark: str | None = None
+
+
+class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `episode.forked` may change."""
+
+    seed: int | None = None
+    agent: dict[str, Json] | None = None
+    coworkers: dict[str, dict[str, Json]] = {}
+    messages: tuple[_Message, ...] = ()
+    records: tuple[RecordCreated | RecordChanged | RecordDeleted, ...] = ()
+
+
+def changes_of(world: World, changes: Mapping[str, Json], perform: Perform | None = None) -> Changes:
+    """What a fork changes, from what its event says. Raises EpisodeError for what cannot be read."""
+    try:
+        wanted = msgspec.convert(dict(changes), _Changes)
+        actors: dict[str, Actor] = {}
+        if wanted.agent is not None:
+            actors[AGENT] = build_agent(wanted.agent, perform=perform)
+        actors |= build_coworkers(world, wanted.coworkers, perform=perform)
+    except (msgspec.ValidationError, ActorError) as error:
+        raise EpisodeError(f"the changes of a fork cannot be read: {error}") from error
+    messages = tuple(
+        (said.sender, MessageSent(to=said.to, text=said.text, gives=said.gives, mark=said.mark))
+        for said in wanted.messages
+    )
+    return Changes(seed=wanted.seed, actors=actors, messages=messages, records=wanted.records)
