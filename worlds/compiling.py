@@ -21,7 +21,7 @@ from . import claw_eval
 from . import environment as form
 from .document import Path, name
 from .durations import DurationError, microseconds
-from .environment import FORMAT, Environment, Frozen
+from .environment import FORMAT, Environment, Frozen, Part
 from .facts import FactError, resolve, unescaped
 from .functions import ValueProblem, moment, placed
 from .problems import InvalidEnvironment, Problem
@@ -40,9 +40,9 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 # --- data --------------------------------------------------------------------------------------------------
 
 
-def plain(environment: Environment) -> dict[str, Json]:
-    """An environment as the data that a file would hold, references and all."""
-    data: dict[str, Json] = _DECODER.decode(_ENCODER.encode(environment))
+def plain(part: Part) -> dict[str, Json]:
+    """An environment, or a part of one, as the data that a file would hold, references and all."""
+    data: dict[str, Json] = _DECODER.decode(_ENCODER.encode(part))
     return data
 
 
