@@ -133,6 +133,14 @@ def _references(value: Json) -> Iterator[str]:
             yield from _references(item)
 
 
+def seq_of(data: bytes) -> int:
+    """The `seq` that canonical bytes give their event, whatever its kind. Raises MalformedEvent."""
+    array = _parse(data)
+    if not isinstance(array, list) or len(array) < 5 or type(array[0]) is not int or not isinstance(array[4], dict):
+        raise MalformedEvent(f"not an event, which is an array of five with an object at its end: {_excerpt(data)}")
+    return array[0]
+
+
 def decode(data: bytes, blob: Callable[[str], bytes]) -> Event:
     """The event that `data` holds; `blob` gives the content of a digest and raises MissingBlob if there is none.
 

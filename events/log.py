@@ -16,7 +16,7 @@ import msgspec
 
 from .appender import Appender
 from .chain import GENESIS, RawEvent, followed
-from .codec import Blob, blob_of, references
+from .codec import Blob, blob_of, references, seq_of
 from .errors import (
     Ambiguous,
     BadRow,
@@ -151,7 +151,8 @@ class Log(Protocol):
     def restore(self, pieces: Iterable[Piece]) -> None:
         """Write whole streams just as they are, all or nothing. Everything is checked: chains, counts, digests, blobs.
 
-        Raises StreamExists, DamagedStream, MissingBlob, BadRow. A stream that was running is suspended here.
+        Raises StreamExists, DamagedStream, MalformedEvent, MissingBlob, WrongSeq or BadRow. A stream that was running
+        is suspended here.
         """
         ...
 
@@ -253,6 +254,8 @@ def checked_pieces(pieces: Iterable[Piece]) -> Iterator[Piece]:
             seq, data, stored = piece
             for _ in followed([piece], digest, count):
                 count, digest = seq + 1, stored
+            if seq_of(data) != seq:
+                raise DamagedStream(f"event {seq} of stream {row.id} says that it is event {seq_of(data)}", seq=seq)
             for name in references(data):
                 if name not in blobs:
                     raise MissingBlob(

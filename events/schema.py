@@ -84,6 +84,8 @@ def _connect(path: Path, wait: float, mode: str) -> Database:
     with translated(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=wait, check_same_thread=False)
+        # Damaged text is text that differs; what it means to whom is for the chain and the rows' checks to say.
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
         return Database(connection, execute_plugins=False)
 
 
@@ -187,6 +189,9 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _named(path, error) from error
+    except UnicodeDecodeError as error:
+        # Python could not even read what SQLite has to say about the damage.
+        raise LogCorrupt(f"{path} is damaged, in the definitions of its tables") from error
 
 
 def _named(path: Path, error: sqlite3.Error) -> LogError:

@@ -159,7 +159,10 @@ class Writer:
                     if part.closing is not None and not part.appender.failed:
                         self._opened.pop(part.appender, None)
                         self._in.pop(part.appender, None)
-            self._try([appender for appender, _ in leases], self._renew, leases)
+            # Not of those that were closed just now.
+            leases = [(appender, until) for appender, until in leases if appender in self._opened]
+            # A lease that cannot be renewed fails nobody: the next commit says whether it was lost.
+            self._try([], self._renew, leases)
 
     def _try(self, appenders: Sequence[Appender], work: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
         if not items:

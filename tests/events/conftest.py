@@ -28,7 +28,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     made.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def story() -> Callable[..., list[Event]]:
     """`story(n, start)` is n events from seq `start`: the opening, then calls, messages and answers; every seventh is
     large enough to be kept as a blob."""
