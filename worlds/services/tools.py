@@ -92,7 +92,7 @@ def _special_arguments(tool: str, spec: Definition, table: Table, pages: int | N
     for name, field in takes.items():
         into = table.fields[name].type if name in table.fields else "any"
         if into != "any" and field.type != into and field.type not in _NARROWER.get(into, ()):
-            raise ServiceError(f"{tool}.takes.{name}", f"is a {field.type}, but that field is a {into}")
+            raise ServiceError(f"{tool}.takes.{name}", f"is of type {field.type}, but the field is of type {into}")
     if verb == "create":
         return Arguments(tool, takes, tuple(name for name in takes if name in required or _must(table, name)))
     key = _key_field(tool, table)

@@ -87,15 +87,24 @@ def _named(table: Table, records: Records, given: dict[str, Json]) -> tuple[str,
     return key, record
 
 
+def _finished(
+    table: Table, key: str, record: Record, extras: Extras, draft: Draft, scope: dict[str, Json], now: Instant
+) -> Record | None:
+    """Write the side effects; the record as they leave it, null if they deleted it."""
+    if not extras.also:
+        return record
+    extras.write_others(draft, scope, record, now)
+    return draft.table(table.name).get(key)
+
+
 def _get(table: Table, extras: Extras) -> _Act:
     """The record with this key."""
 
     def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
-        _, record = _named(table, records, given)
+        key, record = _named(table, records, given)
         scope = extras.scope(record, given, now)
         extras.guard(scope)
-        extras.write_others(draft, scope, record, now)
-        return record
+        return _finished(table, key, record, extras, draft, scope, now)
 
     return act
 
@@ -113,8 +122,7 @@ def _create(table: Table, extras: Extras) -> _Act:
         if key in taken:
             raise Refusal("conflict", f'There is already a record "{key[:60]}" in {table.path}.')
         draft.create(table.name, key, record)
-        extras.write_others(draft, scope, record, now)
-        return record
+        return _finished(table, key, record, extras, draft, scope, now)
 
     return act
 
@@ -131,8 +139,7 @@ def _update(table: Table, extras: Extras) -> _Act:
         if not values and extras is PLAIN:
             raise Refusal("invalid_argument", f"Nothing to change: give at least one field besides {table.key}.")
         after = draft.write(table.name, key, record, values)
-        extras.write_others(draft, scope, after, now)
-        return after
+        return _finished(table, key, after, extras, draft, scope, now)
 
     return act
 
