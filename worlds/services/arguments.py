@@ -28,10 +28,10 @@ class Arguments:
     """What a tool takes: `fields` by name, of which those in `required` must be given.
 
     Those in `wanted` are values to search for, not to write. Null empties a field in `clears`; otherwise it is the same
-    as leaving the argument out, since models often write it so.
+    as leaving the argument out, since models often write it so. What is left out has its value in `defaults`, if any.
     """
 
-    __slots__ = ("_accepts", "_clears", "_required", "_tool", "_wanted", "fields")
+    __slots__ = ("_accepts", "_clears", "_defaults", "_required", "_tool", "_wanted", "fields")
 
     def __init__(
         self,
@@ -41,12 +41,14 @@ class Arguments:
         *,
         wanted: Collection[str] = (),
         clears: Collection[str] = (),
+        defaults: Mapping[str, Json] | None = None,
     ) -> None:
         self._tool = tool
         self.fields = dict(fields)
         self._required = required
         self._wanted = frozenset(wanted)
         self._clears = frozenset(clears)
+        self._defaults = dict(defaults or {})
         self._accepts = {
             name: kinds.accepts_wanted(field) if name in wanted else kinds.accepts(field)
             for name, field in fields.items()
@@ -72,7 +74,7 @@ class Arguments:
         for name in self._required:
             if name not in given:
                 return self._problems(args)
-        return given
+        return {**self._defaults, **given} if self._defaults else given
 
     def _problems(self, args: dict[str, Json]) -> ToolError:
         unknown = [self._unknown(name) for name in args if name not in self.fields]

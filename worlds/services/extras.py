@@ -45,9 +45,12 @@ class Extras(msgspec.Struct, frozen=True):
     set: Mapping[str, Formula] = {}
     also: tuple[Also, ...] = ()
 
-    def scope(self, record: Record | None, args: Mapping[str, Json], now: Instant) -> dict[str, Json]:
-        """What the expressions see of a call."""
-        return {} if self is PLAIN else {"record": record, "args": args, "now": local(now).isoformat()}
+    def scope(self, table: Table, record: Record | None, args: Mapping[str, Json], now: Instant) -> dict[str, Json]:
+        """What the expressions see of a call: nothing, where there are none."""
+        if self is PLAIN:
+            return {}
+        seen = None if record is None else table.complete(record)
+        return {"record": seen, "args": args, "now": local(now).isoformat()}
 
     def holds(self, scope: Scope) -> bool:
         """Whether the condition does. Raises Refusal where it cannot be worked out."""
@@ -106,7 +109,7 @@ def _write_matching(also: Also, draft: Draft, scope: dict[str, Json]) -> None:
         if also.verb == "delete":
             draft.delete(also.table.name, key)
         else:
-            inner = {**scope, "it": record}
+            inner = {**scope, "it": also.table.complete(record)}
             values = {name: _computed(value, inner) for name, value in also.values.items()}
             draft.write(also.table.name, key, record, values)
 

@@ -61,7 +61,7 @@ def local(now: Instant) -> datetime:
 class Table:
     """A collection of the service `service`, with the `opening` records it starts with, by key."""
 
-    __slots__ = ("_ahead", "_makers", "_next", "fields", "key", "name", "opening", "path", "service")
+    __slots__ = ("_ahead", "_defaults", "_makers", "_next", "fields", "key", "name", "opening", "path", "service")
 
     def __init__(self, service: str, name: str, spec: Collection, records: Sequence[Record]) -> None:
         self.service = service
@@ -71,6 +71,9 @@ class Table:
         self.key = self._key_field(spec, records)
         self._makers = {
             name: maker for name, field in self.fields.items() if (maker := self._maker(name, field)) is not None
+        }
+        self._defaults = {
+            name: field.default for name, field in self.fields.items() if field.default is not None and not field.new
         }
         self._next, self._ahead = self._numbering(records)
         self.opening = self._opening(records)
@@ -158,6 +161,10 @@ class Table:
             taken.add(key)
             opening[key] = values
         return opening
+
+    def complete(self, record: Record) -> Record:
+        """A record as expressions see it: a field that it lacks has its default."""
+        return {**self._defaults, **record} if self._defaults else record
 
     # --- making records --------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ..service import Tool
 from .arguments import Arguments
 from .extras import PLAIN, Extras, compile_also
 from .formulas import check_constants, condition, formulas
-from .table import ServiceError, Table, hint
+from .table import ServiceError, Table, check, hint
 from .verbs import Operation, operation
 
 _PAGE = Field(type="any", about='Which page: what "next" said before. Left out, the first.')
@@ -52,7 +52,7 @@ def special_tool(name: str, spec: Definition, tables: Mapping[str, Table], pages
 
 
 def _offered(name: str, about: str, arguments: Arguments, table: Table, verb: Verb, reads: bool) -> Tool:
-    opens = table.key if verb == "get" else None
+    opens = table.key if verb == "get" and reads else None
     return Tool(name=name, description=about, schema=arguments.schema(), reads=reads, opens=opens)
 
 
@@ -86,17 +86,22 @@ def _plain_arguments(tool: str, table: Table, verb: Verb, pages: int | None) -> 
 def _special_arguments(tool: str, spec: Definition, table: Table, pages: int | None) -> Arguments:
     takes, verb = spec.takes, spec.verb
     required = tuple(name for name, field in takes.items() if field.required)
+    defaults = {name: field.default for name, field in takes.items() if field.default is not None}
+    for name, default in defaults.items():
+        check(f"{tool}.takes.{name}.default", takes[name], default)
     if verb == "find":
         wanted = tuple(name for name in takes if name in table.fields)
-        return Arguments(tool, {**takes, **_paging(tool, takes, pages)}, required, wanted=wanted)
+        return Arguments(tool, {**takes, **_paging(tool, takes, pages)}, required, wanted=wanted, defaults=defaults)
     for name, field in takes.items():
         into = table.fields[name].type if name in table.fields else "any"
         if into != "any" and field.type != into and field.type not in _NARROWER.get(into, ()):
             raise ServiceError(f"{tool}.takes.{name}", f"is of type {field.type}, but the field is of type {into}")
     if verb == "create":
-        return Arguments(tool, takes, tuple(name for name in takes if name in required or _must(table, name)))
+        required = tuple(name for name in takes if name in required or _must(table, name))
+        return Arguments(tool, takes, required, defaults=defaults)
     key = _key_field(tool, table)
-    return Arguments(tool, {**key, **_without(takes, key)}, (*key, *(name for name in required if name not in key)))
+    required = (*key, *(name for name in required if name not in key))
+    return Arguments(tool, {**key, **_without(takes, key)}, required, defaults=defaults)
 
 
 def _must(table: Table, name: str) -> bool:

@@ -54,9 +54,9 @@ def _find(table: Table, extras: Extras, pages: int | None) -> _Act:
             if name in tests:
                 test = tests[name](value)
                 found = [record for record in found if test(record.get(name))]
-        scope = extras.scope(None, given, now)
+        scope = extras.scope(table, None, given, now)
         if extras.when is not None:
-            found = [record for record in found if extras.holds({**scope, "record": record})]
+            found = [record for record in found if extras.holds({**scope, "record": table.complete(record)})]
         extras.write_others(draft, scope, None, now)
         return found if pages is None else _page(found, page, pages)
 
@@ -93,7 +93,7 @@ def _finished(
     """Write the side effects; the record as they leave it, null if they deleted it."""
     if not extras.also:
         return record
-    extras.write_others(draft, scope, record, now)
+    extras.write_others(draft, scope, table.complete(record), now)
     return draft.table(table.name).get(key)
 
 
@@ -102,7 +102,7 @@ def _get(table: Table, extras: Extras) -> _Act:
 
     def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
         key, record = _named(table, records, given)
-        scope = extras.scope(record, given, now)
+        scope = extras.scope(table, record, given, now)
         extras.guard(scope)
         return _finished(table, key, record, extras, draft, scope, now)
 
@@ -113,7 +113,7 @@ def _create(table: Table, extras: Extras) -> _Act:
     """A new record of the arguments, with what the service itself fills in."""
 
     def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
-        scope = extras.scope(None, given, now)
+        scope = extras.scope(table, None, given, now)
         extras.guard(scope)
         taken = records[table.name]
         key, record = table.make({**given, **extras.values(scope)}, taken, records.count(table.name), now)
@@ -132,7 +132,7 @@ def _update(table: Table, extras: Extras) -> _Act:
 
     def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
         key, record = _named(table, records, given)
-        scope = extras.scope(record, given, now)
+        scope = extras.scope(table, record, given, now)
         extras.guard(scope)
         values = {name: value for name, value in given.items() if name != table.key and name in table.fields}
         values.update(extras.values(scope))
@@ -149,10 +149,10 @@ def _delete(table: Table, extras: Extras) -> _Act:
 
     def act(given: dict[str, Json], draft: Draft, records: Records, now: Instant) -> Json:
         key, record = _named(table, records, given)
-        scope = extras.scope(record, given, now)
+        scope = extras.scope(table, record, given, now)
         extras.guard(scope)
         draft.delete(table.name, key)
-        extras.write_others(draft, scope, record, now)
+        extras.write_others(draft, scope, table.complete(record), now)
         return record
 
     return act

@@ -129,6 +129,30 @@ def test_side_effects_change_and_delete_what_matches_and_see_each_other(desk):
     assert shop.plain("bookings") == [{"id": "B-1", "account": "A-2", "text": "one!"}]
 
 
+def test_expressions_see_defaults_where_a_record_or_a_call_says_nothing(desk):
+    spec = Service(
+        collections={
+            "files": Collection(can=("update",), fields={"id": ID, "seen": Field(type="list", default=["me"])})
+        },
+        tools={
+            "show": Tool(
+                verb="update",
+                collection="files",
+                takes={"to": Field(type="text", default="all")},
+                when="not args.to in record.seen",
+                refusal="They see it.",
+                set={"seen": "=record.seen + [args.to]"},
+            )
+        },
+        records={"files": ({},)},
+    )
+    shop = desk(spec)
+    assert shop.ok("show", id="1") == {"id": "1", "seen": ["me", "all"]}
+    shop.ok("files.update", id="1", seen=None)
+    assert shop.wrong("show", id="1", to="me") == ("refused", "They see it.")
+    assert shop.ok("show", id="1", to="you") == {"id": "1", "seen": ["me", "you"]}
+
+
 def test_null_in_where_matches_nothing(desk):
     wipe = Tool(
         verb="get",
@@ -197,6 +221,7 @@ def effect(**parts: Any) -> Tool:
         (tool(verb="delete", set={"owner": "x"}), "shop.t.set", "writes no fields"),
         (tool(verb="create", when="record.balance > 0", refusal="No."), "shop.t.when", "there is no record here"),
         (tool(takes={"balance": TEXT}), "shop.t.takes.balance", "is of type text, but the field is of type integer"),
+        (tool(takes={"n": Field(type="integer", default="x")}), "shop.t.takes.n.default", "must be a whole number"),
         (effect(), "shop.t.also[0]", "exactly one"),
         (effect(create="bookings", delete="bookings"), "shop.t.also[0]", "exactly one"),
         (effect(create="bookngs"), "shop.t.also[0].create", 'did you mean "bookings"?'),
