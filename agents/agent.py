@@ -55,6 +55,10 @@ class Price(msgspec.Struct, frozen=True):
     def of(self, tokens: int) -> int:
         return self.base + self.per_token * tokens
 
+    def tokens(self, time: int) -> int:
+        """How many tokens were written in this time."""
+        return max(0, time - self.base) // max(1, self.per_token)
+
 
 class Request(msgspec.Struct, frozen=True):
     """A request to the outside world: `prompt` is all its messages, `settings` whatever else shapes the answer."""

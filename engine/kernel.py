@@ -54,6 +54,8 @@ from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, unwind
 
 _LIVELOCK = 10_000
 """Steps at one instant of virtual time after which an episode is given up."""
+_RUNAWAY = 100_000
+"""Operations of an actor in one step after which it is given up."""
 _BREATH = 200
 """Steps between two looks at trio, so that many episodes share a loop and all can be cancelled."""
 
@@ -89,7 +91,7 @@ class Kernel:
         self.reason: str | None = None
         self._detail = ""
         self._recorder = recorder
-        self.effects = effects
+        self._effects = effects
         self.journal = journal or Journal()
         self._timeline = Timeline(world.timeline)
         self._faults = Faults(world.faults)
@@ -98,15 +100,16 @@ class Kernel:
         self._heap: list[tuple[int, int, int, int, Callable[[Any], object], Any]] = []
         self.seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
         self.pending: dict[int, Pending] = {}
-        self.unasked: list[tuple[Pending, Perform]] = []
+        self._unasked: list[tuple[Pending, Perform]] = []
         self._strays: list[tuple[Seat, Any, ForeignAwait]] = []
         self._recorded = 0
-        self.needs_barrier = False
+        self._unsettled = False
         self._timeline_items = 0
         self._steps_now = 0
         self.calls = 0
         self.decisions = 0
         self._tokens = 0
+        self._scope: object = None
 
     # --- the loop ------------------------------------------------------------------------------------------
 
@@ -115,19 +118,37 @@ class Kernel:
 
         Raises Unavailable if an answer is not to be had, Divergence or Exhausted if the recorder compares.
         """
-        breath = 0
+        self._scope = _trio_scope()
         if not self.events:
             self._begin()
-            await self.complete()
+            self._record()
+        heap, steps = self._heap, 0
         while until is None or len(self.events) <= until:
-            if self.reason is None:
-                await self._next()
             if self.reason is not None:
                 if until is None:
                     await self._end()
                 return
-            breath += 1
-            if breath % _BREATH == 0:
+            if len(heap) == 1 and heap[0][1] == LIMIT:
+                self.reason = "idle"
+                continue
+            at, rank, _, _, action, data = heappop(heap)
+            if rank == BOUND:
+                if data.seq not in self.pending:
+                    continue  # cancelled
+                data.answered = await self._answer(data)
+            elif rank == TIMER:
+                if data[0].waits != data[1]:
+                    continue  # it waits for something else by now
+            elif rank == DUE and data.seq not in self.pending:
+                continue  # interrupted
+            self._steps_now = self._steps_now + 1 if at == self.now else 0
+            self.now = at
+            action(data)
+            self._record()
+            if self._unsettled:
+                await self._settle()
+            steps += 1
+            if steps % _BREATH == 0:
                 await trio.lowlevel.checkpoint()
 
     def _begin(self) -> None:
@@ -141,63 +162,53 @@ class Kernel:
             self.push(at, TIMELINE, None, self._fire, (happening, start))
         self.push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
 
-    async def _next(self) -> None:
-        """Take the next item that is not stale, and complete its step."""
-        heap = self._heap
-        if len(heap) == 1 and heap[0][1] == LIMIT:
-            self.reason = "idle"
-            return
-        at, rank, _, _, action, data = heappop(heap)
-        if rank == BOUND:
-            if data.seq not in self.pending:
-                return
-            answer = await self._answer(data)
-            self._arrive(at)
-            self._resolve(data, *answer)
-        else:
-            if rank == TIMER and data[0].waits != data[1]:
-                return
-            if rank == DUE and data.seq not in self.pending:
-                return
-            self._arrive(at)
-            action(data)
-        await self.complete()
-
-    def _arrive(self, at: int) -> None:
-        self._steps_now = self._steps_now + 1 if at == self.now else 0
-        self.now = at
-
-    async def complete(self) -> None:
-        """Record the step, look at the timeline's conditions, and ask the outside world what the step wants to know."""
-        while self._strays:
-            await unwind(*self._strays.pop())
-        step = self.events[self._recorded :]
+    def _record(self) -> None:
+        """Hand the step over, look at the timeline's conditions, and at the limits."""
+        events = self.events
+        step = events[self._recorded :]
         if step:
-            for happening, at in self._timeline.after_step(step, self.events):
+            for happening, at in self._timeline.after_step(step, events):
                 self.push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
             self._recorder.append(step)
-            self._recorded = len(self.events)
-            self._check_limits()
-        if self.needs_barrier:
-            self.needs_barrier = False
-            await self._recorder.barrier()
-        if self.unasked and not self._recorder.replaying:
-            self._ask_outside()
-
-    def _check_limits(self) -> None:
-        limits = self.world.limits
-        if self.reason is not None:
-            return
+            self._recorded = len(events)
+            if self._recorded >= self.world.limits.events:
+                self.stop("events", f"{self._recorded} events")
         if self._steps_now >= _LIVELOCK:
-            self.reason, self._detail = "livelock", f"{_LIVELOCK} steps at one instant"
-        elif len(self.events) >= limits.events:
-            self.reason, self._detail = "events", f"{limits.events} events"
-        elif self.calls > limits.calls:
-            self.reason, self._detail = "calls", f"{limits.calls} calls"
-        elif self.decisions > limits.decisions:
-            self.reason, self._detail = "decisions", f"{limits.decisions} decisions"
-        elif self._tokens > limits.tokens:
-            self.reason, self._detail = "tokens", f"{limits.tokens} tokens"
+            self.stop("livelock", f"{_LIVELOCK} steps at one instant")
+
+    async def _settle(self) -> None:
+        """What a step leaves to be waited for: actors that must be unwound, a commit, and then the requests.
+
+        While a log is replayed, requests that it does not answer are kept back until its end is reached.
+        """
+        while self._strays:
+            await unwind(*self._strays.pop())
+        await self._recorder.barrier()
+        if not self._recorder.replaying:
+            for pending, perform in self._unasked:
+                if pending.seq in self.pending and not self.journal.settles(pending.seq) and self._effects is not None:
+                    self._effects.begin(pending.seq, pending.request, perform)
+            self._unasked.clear()
+        self._unsettled = bool(self._unasked)
+
+    def stop(self, reason: str, detail: str = "") -> None:
+        """End the episode after this step; the first reason counts."""
+        if self.reason is None:
+            self.reason, self._detail = reason, detail
+
+    def ask(self, pending: Pending, perform: Perform) -> None:
+        """Have the outside world asked when this step is durable."""
+        self.pending[pending.seq] = pending
+        self.push(pending.bound, BOUND, pending.seat, self._resolve, pending)
+        self._unasked.append((pending, perform))
+        self._unsettled = True
+
+    def give_up(self, effect: int) -> Pending | None:
+        """Forget a request whose answer its actor does not want any more; None if it has none such."""
+        pending = self.pending.pop(effect, None)
+        if pending is not None and self._effects is not None:
+            self._effects.cancel(effect)
+        return pending
 
     async def _end(self) -> None:
         await self.close()
@@ -215,8 +226,8 @@ class Kernel:
         for seat in self.seats.values():
             await unwind(seat, seat.coroutine, ActorClosed())
         for seq in self.pending:
-            if self.effects is not None:
-                self.effects.cancel(seq)
+            if self._effects is not None:
+                self._effects.cancel(seq)
 
     # --- what all steps are made of --------------------------------------------------------------------------
 
@@ -281,25 +292,25 @@ class Kernel:
             self._interrupt(seat, seat.effect)
 
     def _interrupt(self, seat: Seat, pending: Pending) -> None:
-        del self.pending[pending.seq]
+        """A message arrived while the actor thought: before the bound there is no answer, after it a part of one."""
+        self.give_up(pending.seq)
         reason = "a message arrived"
-        if pending.resolved is None:
+        if pending.answered is None:
             self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason))
-            if self.effects is not None:
-                self.effects.cancel(pending.seq)
             self.advance(seat, Interrupted())
             return
-        price = pending.request.price
-        paid = max(0, self.now - pending.start - price.base) // max(1, price.per_token)
-        paid = min(paid, pending.resolved.tokens or 0)
-        self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=paid))
-        self.advance(seat, cut_answer(_answer_of(pending.resolved), paid))
+        paid = pending.request.price.tokens(self.now - pending.start)
+        answer = cut_answer(_answer_of(pending), paid)
+        self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=answer.paid))
+        self.advance(seat, answer)
 
     def begin_call(self, seat: Seat, batch: Batch) -> None:
         call = batch.calls[len(batch.results)]
         seq = self.emit(seat.name, seat.cause, ToolCalled(tool=call.tool, args=call.args))
         if seat.name == AGENT:
             self.calls += 1
+            if self.calls > self.world.limits.calls:
+                self.stop("calls", f"{self.world.limits.calls} calls")
         injection = None
         if self.world.faults:
             injection = self._faults.decide(call.tool, call.args, self.drawer(seat.place, "fault"))
@@ -346,12 +357,11 @@ class Kernel:
         logged = self.journal.resolved.get(pending.seq)
         if logged is not None:
             return logged, None
-        if self.effects is None:
+        if self._effects is None:
             raise Exhausted(f"the log has no answer to effect {pending.seq}")
-        outside = await self.effects.outcome(pending.seq)
+        outside = await self._effects.outcome(pending.seq)
         answer = outside.answer
-        tokens = answer.tokens or 0
-        due = max(pending.bound, pending.start + pending.request.price.of(tokens))
+        due = max(pending.bound, pending.start + pending.request.price.of(answer.tokens or 0))
         resolved = EffectResolved(
             effect=pending.seq,
             due=due,
@@ -363,23 +373,25 @@ class Kernel:
         )
         return resolved, outside
 
-    def _resolve(self, pending: Pending, resolved: EffectResolved, outside: Outside | None) -> None:
-        pending.resolved = resolved
-        pending.resolved_seq = self.emit(pending.seat.name, pending.seq, resolved)
+    def _resolve(self, pending: Pending) -> None:
+        assert pending.answered is not None
+        resolved, outside = pending.answered
+        seq = self.emit(pending.seat.name, pending.seq, resolved)
+        pending.resolved = seq
         if outside is not None and outside.observed:
-            observed, _ = normalise(outside.observed)
-            self._recorder.observe(pending.resolved_seq, _json(observed))
+            self._recorder.observe(seq, _json(normalise(outside.observed)[0]))
         if pending.seat.name == AGENT:
             self._tokens += resolved.tokens or 0
-        self.push(resolved.due, DUE, pending.seat, self.learn, pending)
-        self.needs_barrier = True
+            if self._tokens > self.world.limits.tokens:
+                self.stop("tokens", f"{self.world.limits.tokens} tokens")
+        self.push(resolved.due, DUE, pending.seat, self._learn, pending)
+        self._unsettled = True
 
-    def learn(self, pending: Pending) -> None:
+    def _learn(self, pending: Pending) -> None:
         """The actor learns the answer of its effect."""
-        assert pending.resolved is not None
         del self.pending[pending.seq]
-        seat, answer = pending.seat, _answer_of(pending.resolved)
-        seat.cause = pending.resolved_seq
+        seat, answer = pending.seat, _answer_of(pending)
+        seat.cause = pending.resolved
         if pending.waits:
             self.advance(seat, answer)
             return
@@ -402,7 +414,7 @@ class Kernel:
             self.advance(seat, ([], {}))
 
     def _meet_deadline(self, _: None) -> None:
-        self.reason = "deadline"
+        self.stop("deadline")
 
     # --- driving an actor ------------------------------------------------------------------------------------
 
@@ -412,9 +424,8 @@ class Kernel:
         seat.waits += 1
         coroutine = seat.coroutine
         assert coroutine is not None
-        scope = _trio_scope()
         try:
-            while True:
+            for _ in range(_RUNAWAY):
                 operation = coroutine.send(value)
                 handler = OPERATIONS.get(type(operation))
                 if handler is None:
@@ -422,9 +433,10 @@ class Kernel:
                     return
                 value = handler(self, seat, operation)
                 if value is WAITS:
-                    if _trio_scope() is not scope:
+                    if _trio_scope() is not self._scope:
                         self._stray(seat, "opened a trio nursery or cancel scope")
                     return
+            raise ActorError(f"{seat.name} did {_RUNAWAY} things without waiting for anything")
         except StopIteration as stop:
             self._finish(seat, ActorFinished(summary=stop.value if isinstance(stop.value, str) else ""))
         except Exception as error:
@@ -436,6 +448,7 @@ class Kernel:
         """An actor did what only the kernel may do in its place. It is unwound when the step is complete."""
         message = f"{seat.name} {what}; an actor may await nothing but its context's operations"
         self._strays.append((seat, seat.coroutine, ForeignAwait(message)))
+        self._unsettled = True
         self._finish(seat, ActorFailed(error="ForeignAwait", message=message))
 
     def _finish(self, seat: Seat, body: ActorFinished | ActorFailed) -> None:
@@ -443,16 +456,9 @@ class Kernel:
         seat.coroutine = None
         self.emit(seat.name, seat.cause, body)
         if isinstance(body, ActorFailed):
-            self.reason, self._detail = "failed", f"{seat.name}: {body.error}"
+            self.stop("failed", f"{seat.name}: {body.error}")
         elif seat.name == AGENT:
-            self.reason = "finished"
-
-    def _ask_outside(self) -> None:
-        """Start the requests that the log cannot answer. Called when the step that made them is durable."""
-        for pending, perform in self.unasked:
-            if pending.seq in self.pending and not self.journal.settles(pending.seq) and self.effects is not None:
-                self.effects.begin(pending.seq, pending.request, perform)
-        self.unasked.clear()
+            self.stop("finished")
 
     # --- forks -----------------------------------------------------------------------------------------------
 
@@ -468,7 +474,8 @@ class Kernel:
         self.change(WORLD, seq, changes.records)
         for sender, body in changes.messages:
             self.send(sender, seq, None, body)
-        await self.complete()
+        self._record()
+        await self._settle()
 
     async def _replace(self, seat: Seat, actor: Actor, cause: int) -> None:
         """Put another actor in a seat. It starts with its predecessor's view of what has happened."""
@@ -503,7 +510,9 @@ class Changes(msgspec.Struct, frozen=True):
     records: tuple[RecordEvent, ...] = ()
 
 
-def _answer_of(resolved: EffectResolved) -> Answer:
+def _answer_of(pending: Pending) -> Answer:
+    assert pending.answered is not None
+    resolved = pending.answered[0]
     return Answer(
         value=resolved.answer,
         refused=resolved.refused,

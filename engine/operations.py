@@ -14,7 +14,7 @@ from ..events.event import ContextCut, EffectCancelled, EffectRequested, Message
 from ..events.normalise import normalise
 from .context import DoCalls, DoCancel, DoCut, DoEffect, DoReceive, DoSend, DoSleep
 from .effects import fingerprints, prompt_change, request_digest
-from .order import AGENT, BOUND, TIMER
+from .order import AGENT, TIMER
 from .seats import Batch, Pending, Seat
 
 if TYPE_CHECKING:
@@ -75,12 +75,11 @@ def do_effect(kernel: Kernel, seat: Seat, operation: DoEffect) -> object:
     seat.prompts[request.kind] = prints
     seq = kernel.emit(seat.name, seat.cause, body)
     pending = Pending(seq, seat, request, kernel.now, bound, operation.waits, operation.interruptible)
-    kernel.pending[seq] = pending
-    kernel.push(bound, BOUND, seat, kernel.learn, pending)
-    kernel.unasked.append((pending, operation.perform))
-    kernel.needs_barrier = True
+    kernel.ask(pending, operation.perform)
     if seat.name == AGENT:
         kernel.decisions += 1
+        if kernel.decisions > kernel.world.limits.decisions:
+            kernel.stop("decisions", f"{kernel.world.limits.decisions} decisions")
     if not operation.waits:
         return seq
     seat.wait = "effect"
@@ -89,11 +88,9 @@ def do_effect(kernel: Kernel, seat: Seat, operation: DoEffect) -> object:
 
 
 def do_cancel(kernel: Kernel, seat: Seat, operation: DoCancel) -> object:
-    pending = kernel.pending.pop(operation.effect, None)
+    pending = kernel.give_up(operation.effect)
     if pending is not None:
         kernel.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=operation.reason))
-        if kernel.effects is not None:
-            kernel.effects.cancel(pending.seq)
     return None
 
 

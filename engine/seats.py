@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import trio
 
-from ..agents.agent import Actor, Answer, Call, Message, Request
+from ..agents.agent import Actor, Answer, Call, Message, Outside, Request
 from ..events.event import EffectResolved, Event
 from .context import Operation
 
@@ -36,8 +36,9 @@ class Pending(msgspec.Struct):
     bound: int
     waits: bool
     interruptible: bool
-    resolved: EffectResolved | None = None
-    resolved_seq: int = -1
+    answered: tuple[EffectResolved, Outside | None] | None = None
+    resolved: int = -1
+    """The `seq` of its `effect.resolved`."""
 
 
 class Batch(msgspec.Struct):

@@ -9,6 +9,7 @@ import os
 import platform
 import socket
 import time
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -22,6 +23,7 @@ def tick() -> float:
     return time.perf_counter()
 
 
+@cache
 def host() -> str:
     return socket.gethostname()
 
@@ -31,8 +33,9 @@ def holder() -> str:
     return f"process {os.getpid()} on {host()}"
 
 
+@cache
 def versions() -> dict[str, str]:
-    """What wrote a log."""
+    """What writes a log in this process."""
     found = {"python": platform.python_version()}
     for package in ("coworkenv", "trio", "msgspec"):
         try:
