@@ -20,15 +20,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TypeAlias
 
-import msgspec
-
 from ..events.event import Json
 from .patterns import looks_like
 from .readings import Reading, fold, is_word
 
 __all__ = ["Needle", "Reading", "equal_to", "identity", "leaves", "looks_like", "mentions", "needle", "same"]
-
-_encoder = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 
 Needle: TypeAlias = Callable[[Reading], bool]
 
@@ -108,7 +104,11 @@ def identity(value: Json) -> Hashable:
     if isinstance(value, str):
         moment = _moment(value)
         return value if moment is None else ("moment", moment)
-    return _encoder.encode(value)
+    if isinstance(value, dict):
+        return ("object", *((key, identity(value[key])) for key in sorted(value)))
+    if isinstance(value, list | tuple):
+        return ("list", *map(identity, value))
+    return ("constant", str(value))
 
 
 def mentions(text: str, value: Json) -> bool:

@@ -13,6 +13,8 @@ from functools import lru_cache
 from .readings import fold, is_wide, is_word
 
 LONGEST = 200
+_RUN = "\ue000"
+"""Stands for `*` while a pattern is folded: in texts, stars are marks of emphasis."""
 
 
 class PatternError(ValueError):
@@ -33,7 +35,7 @@ class Pattern:
     __slots__ = ("_classes", "_ends", "_follow", "_literal", "_starts")
 
     def __init__(self, pattern: str) -> None:
-        folded = fold(pattern)
+        folded = fold(pattern.replace("*", _RUN)).replace(_RUN, "*")
         if not folded or len(folded) > LONGEST:
             raise PatternError(f"A pattern has 1 to {LONGEST} characters; this one has {len(folded)}.")
         self._classes: list[str] = []

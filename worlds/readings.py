@@ -252,8 +252,10 @@ def _is_free(text: str, start: int) -> bool:
         while run > 0 and start - run < 5 and is_word(text[run - 1]):
             run -= 1
         return text[run:start] in _CURRENCIES
-    if before in "-./+,'":
-        return not (is_word(second) and (before in "-./+" or second.isdigit()))
+    if before == "+" and second.isdigit():
+        return text[start + 2 : start + 3] != ":"  # 16:00+01:00
+    if before in "-./,'":
+        return not (is_word(second) and (before in "-./" or second.isdigit()))
     return True
 
 

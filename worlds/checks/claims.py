@@ -144,29 +144,29 @@ class Counted:
 
     def says(self, hits: Hits, evidence: Evidence) -> str:
         inside = self._inside(hits, evidence)
-        number = self._number(inside)
-        sentence = f"{self._counted(number)}{self._when(evidence)}; {self._wanted()}"
-        if self._together and self._words.names and number == 0 and not self._never:
-            sentence += f"; missing: {' and '.join(self._words.missing(_union(inside)))}"
+        if self._together and self._words.names:
+            return self._says_together(_union(inside), evidence)
+        number = len(inside)
+        sentence = f"{number} {self._noun[number != 1]}{self._when(evidence)}; {self._wanted()}"
         if self.topic[0] == "record" and not inside and not self._never and self._claim.where:
             sentence += self._nearest(evidence)
         return sentence + "."
 
-    def _counted(self, number: int) -> str:
-        if self._together and self._words.names:
-            return f"{self._noun[1]} {'say' if number else 'do not say'} {' and '.join(self._words.names)}"
-        return f"{number} {self._noun[number != 1]}"
+    def _says_together(self, found: int, evidence: Evidence) -> str:
+        missing = self._words.missing(found)
+        said = f"do not say {' and '.join(missing)}" if missing else f"say {' and '.join(self._words.names)}"
+        return f"The {self._noun[1]}{self._when(evidence)} {said}{', which is not allowed' * self._never}."
 
     def _wanted(self) -> str:
         claim = self._claim
-        limits = [
+        limits = " and ".join(
             f"{word} {number}"
             for word, number in (("exactly", claim.count), ("at least", claim.at_least), ("at most", claim.at_most))
             if number is not None
-        ]
+        )
         if self._never:
-            return f"never {' and '.join(limits)} allowed" if limits else "none allowed"
-        return f"{' and '.join(limits or ['at least 1'])} wanted"
+            return f"never {limits} allowed" if limits else "none allowed"
+        return f"{limits or 'at least 1'} wanted"
 
     def _when(self, evidence: Evidence) -> str:
         words = ""

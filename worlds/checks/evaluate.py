@@ -171,7 +171,7 @@ class Examination:
         if self.sheet.frame is not None:
             verdicts.append(self._frame_verdict(self.sheet.frame))
         verdicts += [
-            Verdict(name, False, False, check.gate, check.weight, False, (), f"Not asked: {check.condition} is false.")
+            Verdict(name, False, False, check.gate, check.weight, says="Its condition is false, so it does not count.")
             for name, check in self.sheet.skipped
         ]
         return tuple(verdicts)
