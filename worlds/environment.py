@@ -67,7 +67,8 @@ class Field(Part, frozen=True):
     required: bool = False
     default: Json = None
     new: str | None = None
-    """How a new record gets its value when the caller gives none: `RF-{n}` counts up, `{now}` is the virtual time."""
+    """How a new record gets its value when the caller gives none: `RF-{n}` counts up, `{now}` is the virtual time, or
+    its day in a `date`."""
 
 
 Verb: TypeAlias = Literal["find", "get", "create", "update", "delete"]
@@ -87,7 +88,8 @@ class Collection(Part, frozen=True):
 
 
 class SideEffect(Part, frozen=True):
-    """Another record that a tool writes. In `record`, `set` and `where`, `=args.x` and `=record.y` are expressions."""
+    """Other records that a tool writes. In `record`, `set` and `where`, `=args.x` and `=record.y` are expressions; in
+    `set`, `it` is the record that is changed."""
 
     create: str | None = None
     update: str | None = None
@@ -105,12 +107,14 @@ class Tool(Part, frozen=True):
     collection: str
     about: str = ""
     takes: dict[str, Field] = {}
-    """Arguments. For `get`, `update` and `delete` the key field is always one of them."""
+    """Arguments. For `get`, `update` and `delete` the key field is always one of them. Those with the name of a field
+    are written into it, or searched for; the others are there for the expressions."""
     when: Expression | None = None
-    """Must hold of `record` and `args`, else the call is refused with the sentence in `refusal`."""
+    """Must hold of `record` and `args`, else the call is refused with the sentence in `refusal`. A `find` gives the
+    records of which it holds."""
     refusal: str = ""
     set: dict[str, Json] = {}
-    """Fields of the record that the tool writes itself, such as a status."""
+    """Fields of the record that the tool writes itself, such as a status: values, or expressions as in `also`."""
     also: tuple[SideEffect, ...] = ()
     latency: Duration | None = None
 
@@ -121,7 +125,7 @@ class Service(Part, frozen=True):
     about: str = ""
     collections: dict[str, Collection] = {}
     tools: dict[str, Tool] = {}
-    """Called `service.name`."""
+    """Called `service.name`. One named `collection.verb` takes the place of that verb."""
     records: dict[str, tuple[dict[str, Json], ...]] = {}
     """What each collection holds at the start."""
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import islice
 
 from ...events.event import Json, ToolError
 from ..environment import Field
 from . import kinds
+
+#: Unknown arguments that an error names; a call can have any number of them.
+_MOST = 5
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -77,7 +81,7 @@ class Arguments:
         return {**self._defaults, **given} if self._defaults else given
 
     def _problems(self, args: dict[str, Json]) -> ToolError:
-        unknown = [self._unknown(name) for name in args if name not in self.fields]
+        unknown = [self._unknown(name) for name in islice((name for name in args if name not in self.fields), _MOST)]
         wrong = [
             f'"{name}" must be {kinds.expected(field)}, not {kinds.shown(args[name])}.'
             for name, field in self.fields.items()

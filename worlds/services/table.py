@@ -68,6 +68,7 @@ class Table:
         self.name = name
         self.path = f"{service}.{name}"
         self.fields: dict[str, Field] = dict(spec.fields) or kinds.infer(records)
+        self._check_fields(spec)
         self.key = self._key_field(spec, records)
         self._makers = {
             name: maker for name, field in self.fields.items() if (maker := self._maker(name, field)) is not None
@@ -94,6 +95,16 @@ class Table:
         if not names_them:
             raise ServiceError(f"{self.path}.key", f'"{name}" cannot name the records: its values are not unique')
         return name
+
+    def _check_fields(self, spec: Collection) -> None:
+        for name, field in self.fields.items():
+            if (field.type == "choice") != bool(field.of):
+                raise ServiceError(
+                    f"{self.path}.fields.{name}.of", "lists the values of a `choice`, and of nothing else"
+                )
+        for name in spec.free:
+            if name not in self.fields:
+                raise ServiceError(f"{self.path}.free", f'there is no field "{name}"{hint(name, self.fields)}')
 
     def _maker(self, name: str, field: Field) -> Maker | None:
         """What fills the field where nobody does."""

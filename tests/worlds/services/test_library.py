@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from coworkenv.worlds.document import parse
 from coworkenv.worlds.environment import Collection, Field, Service, Tool
 from coworkenv.worlds.services import library as shelf
 from coworkenv.worlds.services.library import UnknownService, library, names, overlay, read_service
@@ -437,3 +439,24 @@ def test_what_is_written_over_a_ready_service_wins_field_by_field():
     assert list(laid.tools) == ["park", "leave"]
     assert laid.records == {"spaces": ({"id": "P7"},)}
     assert overlay(base, Service()) == base
+
+
+# --- the page about it -------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "services.md"
+
+
+def test_the_page_names_every_ready_service_and_its_examples_work(desk):
+    text = PAGE.read_text(encoding="utf-8")
+    *listed, last = text.partition("There are ")[2].partition(".")[0].replace("\n", " ").split(", ")
+    assert tuple(listed + last.split(" and ")) == names()
+    shop_yaml, cancel_yaml, *_ = (block.partition("```")[0] for block in text.split("```yaml\n")[1:])
+    spec = parse(shop_yaml + cancel_yaml)["services"]["shop"]
+    spec["collections"]["orders"]["fields"]["note"] = {"type": "text"}
+    spec["collections"]["log"] = {"fields": {"order": {"type": "id"}, "text": {"type": "text"}}}
+    spec["collections"]["stock"] = {"fields": {"order": {"type": "id"}, "reserved": {"type": "integer"}}}
+    spec["records"]["stock"] = [{"order": "O-5512", "reserved": 3}]
+    shop = desk(msgspec.convert(spec, Service))
+    assert shop.ok("cancel", id="O-5512", note="Too late")["status"] == "cancelled"
+    assert shop.plain("log") == [{"order": "O-5512", "text": "Cancelled: Too late"}]
+    assert shop.plain("stock") == [{"order": "O-5512", "reserved": 2}]
