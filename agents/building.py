@@ -61,7 +61,7 @@ def build_agent(wanted: str | Options, options: Options = _NO_OPTIONS, *, perfor
     """
     connection, more = _connection(options, perform)
     given = {**(_specification(wanted) if isinstance(wanted, str) else wanted), **more}
-    kind = given.pop("kind", None)
+    kind = str(given.pop("kind", None))
     if kind in _SIMPLE:
         _refuse(kind, given)
         return _SIMPLE[kind]()
@@ -72,7 +72,7 @@ def build_agent(wanted: str | Options, options: Options = _NO_OPTIONS, *, perfor
     if kind == "openai":
         chosen = _read(ModelOptions, kind, given)
         return ModelAgent(chosen, connection.to(chosen))
-    raise UnknownName("agent", str(kind), AGENT_KINDS)
+    raise UnknownName("agent", kind, AGENT_KINDS)
 
 
 def _specification(name: str) -> dict[str, Json]:
@@ -109,7 +109,8 @@ def build_coworkers(
 
     `rules`: everybody who has something to say goes by their rules; those who have only a persona are absent.
     `model:MODEL`: the same, but a model words what the rules decide, and plays the personas. `persona:MODEL`: the model
-    plays the personas only. A mapping from people to specifications, as a log has it, names those who take part.
+    plays the personas only. A mapping from people to specifications, as a log has it, or to such words, names those who
+    take part.
     """
     connection, more = _connection(options, perform)
     people = list(dict.fromkeys([*world.people, *world.personas]))
@@ -139,11 +140,14 @@ def _for_all(world: World, wanted: str, options: Options) -> dict[str, Json]:
     return chosen
 
 
-def _coworker(world: World, name: str, specification: Options, connection: _Connection) -> Actor:
-    given = dict(specification)
-    kind = given.pop("kind", None)
+def _coworker(world: World, name: str, wanted: str | Options, connection: _Connection) -> Actor:
+    if isinstance(wanted, str):
+        kind, _, model = wanted.partition(":")
+        wanted = {"kind": kind, "model": model} if model else {"kind": kind}
+    given = dict(wanted)
+    kind = str(given.pop("kind", None))
     if kind not in ("rules", "model", "persona"):
-        raise UnknownName("way to play coworkers", str(kind), ("rules", "model", "persona"))
+        raise UnknownName("way to play coworkers", kind, COWORKER_KINDS)
     if kind == "persona":
         if name not in world.personas:
             raise BadSpecification(f"{name} has no persona that a model could play; let them go by their rules")

@@ -81,7 +81,7 @@ async def _perform(server: Server, key: str | None, fraction: Callable[[], float
         garbled += verdict.garbled
         if garbled >= GARBLED_TRIES:
             return refusal("invalid_answer", f"The server gave {garbled} answers that could not be read.", reason)
-        wait = _wait(server, len(failures), verdict.after, fraction)
+        wait = pause(server, len(failures), verdict.after, fraction())
         if len(failures) >= server.attempts or wait > LONGEST_WAIT:
             asks = f"; it asks to wait {wait:.0f} s" if wait > LONGEST_WAIT else ""
             raise Unavailable(
@@ -99,10 +99,11 @@ def _body(request: Request) -> tuple[bytes, str]:
     return as_json({**request.settings, **prompt}).encode(), as_json(prompt)
 
 
-def _wait(server: Server, failures: int, after: float | None, fraction: Callable[[], float]) -> float:
+def pause(server: Server, failures: int, after: float | None, chance: float) -> float:
+    """Seconds before the next attempt: what the server asked for, else twice as long each time, shortened by chance."""
     if after is not None:
         return after
-    return float(min(30.0, server.first_wait * 2.0 ** (failures - 1)) * (0.5 + fraction() / 2))
+    return float(min(30.0, server.first_wait * 2.0 ** (failures - 1)) * (0.5 + chance / 2))
 
 
 def _without(secret: str, text: str) -> str:

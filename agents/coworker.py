@@ -6,7 +6,7 @@ changes it. A coworker who has yet to answer hears, and answers, others meanwhil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..events.event import Event, Json, MessageSent
 from ..worlds.coworker import Decision, Mind, Planned, due, hear, next_due, rulebook, wake
@@ -130,11 +130,17 @@ def reworded(reply: Planned, answer: Answer) -> str:
     kept = [value for value in given if mentions(plain, value)]
     if not all(mentions(text, value) for value in [*kept, *_telling(plain)]):
         return plain
-    # A number that nobody decided to tell would be a disclosure without an event.
+    # A number that nobody decided to tell would be a disclosure without an event. The other way round this is strict:
+    # a date in another notation is a loss, too, since the model was told to keep it as it is.
     return text if all(mentions(plain, value) for value in _telling(text)) else plain
 
 
-def _telling(text: str) -> Iterable[str]:
-    """Words with digits in them: numbers, dates, identifiers."""
-    words = (word.strip(".,;:!?()[]{}<>\"'`*_“”‘’„«»。，！？、；：（）") for word in text.split())
-    return [word for word in words if any(character.isdigit() for character in word)]
+def _telling(text: str) -> list[str]:
+    """Words with digits in them: numbers, dates, identifiers; without the signs around them."""
+    words = []
+    for word in text.split():
+        first = next((i for i, c in enumerate(word) if c.isalnum()), len(word))
+        last = next((i for i in range(len(word), first, -1) if word[i - 1].isalnum()), first)
+        if any(character.isdigit() for character in word):
+            words.append(word[first:last])
+    return words

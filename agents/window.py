@@ -163,7 +163,7 @@ class _Draft:
     def squeeze(self, positions: Sequence[int]) -> None:
         """Shorten whatever is long, more and more, until there is room or nothing is long any more."""
         limit = max((self._lengths[i] for i in positions), default=0)
-        # The last turn gives first: the request is what everything else is about.
+        # From the end, so that of two that are as long the request, which everything else is about, gives last.
         while self.total > self._budget and limit > _SMALLEST:
             limit = max(_SMALLEST, limit * 3 // 4)
             for position in reversed(positions):
