@@ -73,18 +73,16 @@ class Divergence(Exception):
 
 
 class Exhausted(Exception):
-    """Re-execution has come to the end of a log that does not end its episode."""
+    """Re-execution needs an answer of the outside world that the log does not have."""
 
 
 class Comparing:
     """Requires the steps to be, byte for byte, what `stored` holds; then goes on into `then`, if there is one."""
 
-    def __init__(self, stored: Sequence[bytes], then: Recorder | None = None, *, ended: bool = True) -> None:
-        """`ended`: `stored` ends its episode, so execution may not go beyond it."""
+    def __init__(self, stored: Sequence[bytes], then: Recorder | None = None) -> None:
         self._stored = stored
         self._position = 0
         self._then = then
-        self._ended = ended
 
     @property
     def replaying(self) -> bool:
@@ -108,10 +106,8 @@ class Comparing:
     def _go_on(self, events: Sequence[Event]) -> None:
         if self._then is not None:
             self._then.append(events)
-        elif self._ended:
-            raise Divergence(events[0].seq, None, encode(events[0]).data)
         else:
-            raise Exhausted("the log ends here")
+            raise Divergence(events[0].seq, None, encode(events[0]).data)
 
     def finish(self) -> None:
         """Raises `Divergence` if the log holds more than was executed."""
