@@ -1,0 +1,190 @@
+"""`verify` and `grade`: is an episode what it was, and how good was it?
+
+Knows how findings are told. Does not know how they are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import click
+import msgspec
+import trio
+from rich.text import Text
+
+from ...events.event import CheckGraded, Json
+from ...events.log import Log, StreamRow
+from ...worlds.compiling import compile_environment
+from ...worlds.reading import read_environment
+from ...worlds.world import World
+from ..differing import changes
+from ..grading import Graded, grade_episode
+from ..printable import brief, printable
+from ..replay import Verified, verify
+from .failures import sentences, single
+from .interrupts import run_until_interrupted
+from .looking import name_of
+from .options import all_option, chosen, json_option, log_option, opened
+from .places import only_one
+from .results import SHORT, grade_text
+from .screen import Screen, print_json, say, screen
+
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+
+
+@click.command("verify", short_help="Check episodes byte for byte.")
+@click.argument("names", nargs=-1, metavar="[ID]...")
+@all_option("streams")
+@log_option
+@json_option
+def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bool) -> int:
+    """Check the bytes of episodes against their chain, then execute them again and require the same bytes.
+
+    Nothing outside is asked: every answer comes from the log. Exit code 1 if anything is wrong.
+
+    \b
+    coworkenv verify --all
+    """
+    out = screen()
+    with opened(log_path) as log:
+        rows = chosen(log, names, everything)
+        verdicts: list[Verified] = []
+
+        async def work() -> None:
+            for row in rows:
+                verdicts.append(found := await _verified(log, row))
+                if as_json:
+                    print_json({**msgspec.to_builtins(found), "good": found.good})
+                else:
+                    _say_verified(out, row, found)
+
+        run_until_interrupted(work)
+    wrong = [found for found in verdicts if not found.good]
+    if not as_json and len(verdicts) != 1:
+        say(out, _count(verdicts, wrong))
+    return int(bool(wrong))
+
+
+async def _verified(log: Log, row: StreamRow) -> Verified:
+    await trio.lowlevel.checkpoint()
+    try:
+        return await verify(log, row.id)
+    except Exception as error:
+        told = sentences(single(error))
+        if told is None:
+            raise
+        return Verified(stream=row.id, verdict="different", events=row.count, says=told)
+
+
+def _count(verdicts: Sequence[Verified], wrong: Sequence[Verified]) -> str:
+    if not verdicts:
+        return "The log is empty."
+    return f"{len(verdicts) - len(wrong)} of {len(verdicts)} are sound."
+
+
+def _say_verified(out: Screen, row: StreamRow, found: Verified) -> None:
+    style = "green" if found.good else "bold red"
+    grading = row.kind == "grading"
+    what = f"grading of {(row.of or '')[:SHORT]}" if grading else f"{printable(name_of(row))}  {printable(row.agent)}"
+    word = "sound" if grading and found.good else found.verdict
+    say(out, (f"{row.id[:SHORT]} ", "dim"), (word, style), f"  {what}, {found.events} events")
+    if found.says and (not found.good or (found.verdict == "not executed" and not grading)):
+        say(out, f"  {printable(found.says)}")
+    for finding in found.damage[1:6]:
+        say(out, f"  {printable(finding.message)}")
+    if len(found.damage) > 6:
+        say(out, f"  … and {len(found.damage) - 6} more")
+    if found.seq is not None:
+        for line in versions(found.stored, found.executed):
+            out.print(line, soft_wrap=True)
+
+
+def versions(stored: str | None, executed: str | None) -> list[Text]:
+    """Two versions of an event, as the places where they differ."""
+    if stored is None or executed is None:
+        one = ("the log has", stored, "red") if stored is not None else ("execution gives", executed, "green")
+        return [Text.assemble((f"  only {one[0]} ", "bold"), (brief(one[1], 200), one[2]))]
+    left, right = (_fields(text) for text in (stored, executed))
+    lines: list[Text] = []
+    for change in changes(left, right):
+        lines.append(Text.assemble(("  ", ""), (printable(change.path), "bold")))
+        lines.append(Text.assemble(("    - log        ", "red"), (brief(change.left, 160), "red")))
+        lines.append(Text.assemble(("    + execution  ", "green"), (brief(change.right, 160), "green")))
+    return lines
+
+
+def _fields(text: str) -> Json:
+    try:
+        return dict(zip(("seq", "at", "actor", "cause", "body"), _decode(text)))
+    except (msgspec.MsgspecError, ValueError, TypeError):
+        return {"bytes": text}
+
+
+# --- grade -------------------------------------------------------------------------------------------------
+
+
+@click.command(short_help="Grade episodes, with the evidence.")
+@click.argument("names", nargs=-1, metavar="[ID]...")
+@all_option("ended episodes")
+@click.option("--with", "other", metavar="FILE", help="By the checks of this environment file, not by their own.")
+@log_option
+@json_option
+def grade(names: tuple[str, ...], everything: bool, other: str | None, log_path: str, as_json: bool) -> int:
+    """Grade episodes: each check with a sentence, and the numbers of the events that decide it.
+
+    \b
+    coworkenv grade 3f2a --with stricter.yaml
+    """
+    out = screen()
+    with opened(log_path) as log:
+        rows = chosen(log, names, everything, kind="episode", status="ended")
+        judge = _judge(other)
+
+        async def work() -> list[tuple[StreamRow, Graded | None]]:
+            async with log.writing():
+                return [(row, await grade_episode(log, row.id, judge(row))) for row in rows]
+
+        for row, graded in run_until_interrupted(work):
+            if as_json:
+                print_json({"episode": row.id, "graded": graded is not None, "grade": msgspec.to_builtins(graded)})
+            else:
+                say_grade(out, row, graded)
+    return 0
+
+
+def _judge(other: str | None) -> Callable[[StreamRow], World | None]:
+    """Whose checks an episode is graded by: those of its own twin, where another file has a twin of that name."""
+    if other is None:
+        return lambda row: None
+    environment = read_environment(only_one(other))
+    return lambda row: compile_environment(environment, row.twin if row.twin in environment.twins else None)
+
+
+def say_grade(out: Screen, row: StreamRow, graded: Graded | None) -> None:
+    """A grade on the screen."""
+    heading = Text.assemble((row.id[:SHORT], "bold"), f"  {printable(name_of(row))}  {printable(row.agent)}  ")
+    if graded is None:
+        say(out, heading, ("not graded: this environment has no grader of its own", "yellow"))
+        return
+    say(out, heading, grade_text(graded.score, graded.passed), (f"  by {printable(graded.rule)}", "dim"))
+    for check in graded.checks:
+        for line in check_lines(check):
+            out.print(line, soft_wrap=True)
+
+
+def check_lines(check: CheckGraded) -> list[Text]:
+    """One check, what it found, and the events that show it."""
+    if not check.applies:
+        mark, style = "–", "dim"
+    elif check.passed:
+        mark, style = "✓", "green"
+    else:
+        mark, style = "✗", "bold red"
+    kind = "gate" if check.gate else f"×{check.weight}"
+    line = Text.assemble((f"  {mark} ", style), (f"{kind:>4} ", "dim"), (f"{printable(check.check):<22} ", "bold"))
+    line.append(printable(check.says), "dim" if not check.applies else "")
+    if check.evidence:
+        shown = ", ".join(map(str, check.evidence[:8])) + (" …" if len(check.evidence) > 8 else "")
+        line.append(f" [{shown}]", "blue")
+    return [line]

@@ -1,0 +1,5 @@
+"""x."""
+
+import click
+
+commands: list[click.Command] = []

@@ -1,0 +1,17 @@
+"""The commands at the top of the command line: the verbs of an episode.
+
+Knows which there are and in which order they are listed.
+"""
+
+from __future__ import annotations
+
+import click
+
+from .checking import grade, verify_
+from .comparing import diff, stats
+from .exchanging import export, import_
+from .forking import fork
+from .looking import list_, show
+from .running import resume, run
+
+commands: list[click.Command] = [run, show, list_, verify_, grade, fork, resume, diff, stats, export, import_]

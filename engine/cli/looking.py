@@ -1,0 +1,259 @@
+"""`list` and `show`: what is in a log, and what happened in one of its episodes.
+
+Knows which view was asked for. Does not know how it is drawn (`engine.show`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...events.event import EffectRequested, Event, Json
+from ...events.log import Log, StreamRow
+from ..effects import prompt_after
+from ..moments import clock_time, day, length
+from ..plan import document_of, world_from
+from ..printable import as_json as json_text
+from ..printable import printable, printable_lines, shortened
+from ..replay import state_after
+from ..show import conversation, event_line, moments_json, start_of, state_lines, timeline
+from ..story import story
+from .failures import Told
+from .grades import grades_of
+from .options import SEQ, Whole, json_option, log_option, opened
+from .results import SHORT, grade_text
+from .screen import Screen, print_json, say, screen
+
+STATUS = {"ended": "", "suspended": "yellow", "running": "cyan"}
+
+
+@click.command("list", short_help="List the episodes of a log.")
+@click.option("--environment", "-e", metavar="GLOB", help="Only environments (id or id@twin) that match.")
+@click.option("--agent", "-a", metavar="GLOB", help="Only agents that match.")
+@click.option("--status", type=click.Choice(["ended", "suspended", "running"]), help="Only with this status.")
+@click.option("--failed", is_flag=True, help="Only those whose grade is not a pass.")
+@click.option("--last", type=Whole(1, 2**31), help="Only the newest N.")
+@log_option
+@json_option
+def list_(
+    environment: str | None,
+    agent: str | None,
+    status: str | None,
+    failed: bool,
+    last: int | None,
+    log_path: str,
+    as_json: bool,
+) -> None:
+    """List the episodes of a log, oldest first.
+
+    \b
+    coworkenv list --environment 'finance.*' --failed
+    """
+    with opened(log_path) as log:
+        grades = grades_of(log)
+        rows = [
+            row
+            for row in log.rows(kind="episode", status=status)
+            if (environment is None or fnmatchcase(name_of(row), environment))
+            and (agent is None or fnmatchcase(row.agent, agent))
+            and (not failed or (row.id in grades and not grades[row.id]["passed"]))
+        ]
+    rows = rows[-last:] if last else rows
+    if as_json:
+        for row in rows:
+            grade = grades.get(row.id)
+            print_json({**msgspec.to_builtins(row), "grade": grade})
+        return
+    out = screen()
+    if not rows:
+        say(out, "No episodes.")
+        return
+    out.print(_table(rows, grades, out.width))
+
+
+def name_of(row: StreamRow) -> str:
+    """An environment's id with its twin."""
+    return f"{row.environment}@{row.twin}" if row.twin else row.environment
+
+
+def _table(rows: Sequence[StreamRow], grades: Mapping[str, Any], width: int) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in ("episode", "environment", "agent", "seed", "result", "events", "when"):
+        table.add_column(name, justify="right" if name in ("seed", "events") else "left", no_wrap=True)
+    room = max(24, width - 50)
+    for row in rows:
+        grade = grades.get(row.id)
+        fork = f" ⑂ {row.parent[:4]}" if row.parent else ""
+        table.add_row(
+            Text(row.id[:SHORT], "dim"),
+            shortened(name_of(row), room * 2 // 3 - len(fork)) + fork,
+            shortened(row.agent, room // 3),
+            str(row.seed),
+            grade_text(grade["score"], grade["passed"]) if grade else Text(row.status, STATUS[row.status]),
+            str(row.count),
+            Text(datetime.fromtimestamp(row.created).strftime("%d %b %H:%M"), "dim"),
+        )
+    return table
+
+
+# --- show --------------------------------------------------------------------------------------------------
+
+
+@click.command(short_help="Show what happened in an episode.")
+@click.argument("name", metavar="ID")
+@click.option("--events", "view", flag_value="events", help="Every event on a line.")
+@click.option("--messages", "view", flag_value="messages", help="Every message in full.")
+@click.option("--state", "view", flag_value="state", help="The records at the end.")
+@click.option("--at", type=SEQ, help="Only up to event N; with --state the records then.")
+@click.option("--prompt", type=SEQ, help="The whole prompt of the request that event N is.")
+@click.option("--event", "single", type=SEQ, help="Event N in full.")
+@click.option(
+    "--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw it into an SVG file."
+)
+@log_option
+@json_option
+def show(
+    name: str,
+    view: str | None,
+    at: int | None,
+    prompt: int | None,
+    single: int | None,
+    svg: Path | None,
+    log_path: str,
+    as_json: bool,
+) -> None:
+    """Draw an episode as a timeline: one lane an actor, messages as arrows between them, in virtual time.
+
+    \b
+    coworkenv show 3f2a --at 57
+    coworkenv show 3f2a --state
+    """
+    with opened(log_path) as log:
+        row = log.row(name)
+        events = list(log.read(row.id, 0, None if at is None else at + 1))
+        if at is not None and at >= len(events):
+            raise Told(f"episode {row.id} has {row.count} events; there is no event {at}")
+        if prompt is not None:
+            _show_prompt(events, prompt, as_json)
+        elif single is not None:
+            _show_event(events, single)
+        elif as_json:
+            print_json(_plain(log, row, events, view))
+        elif svg is not None:
+            _draw(log, row, events, svg)
+        else:
+            _print(screen(), log, row, events, view)
+
+
+def _plain(log: Log, row: StreamRow, events: Sequence[Event], view: str | None) -> Json:
+    data: dict[str, Json] = {"episode": msgspec.to_builtins(row), "grade": grades_of(log, row.id).get(row.id)}
+    if view == "state":
+        return {**data, "state": state_after(world_from(document_of(events)), events).plain()}
+    if view is None:
+        return {**data, "moments": moments_json(story(events))}
+    wanted = [event for event in events if view == "events" or event.body.__struct_config__.tag == "message.sent"]
+    return {**data, "events": [_event(event) for event in wanted]}
+
+
+def _event(event: Event) -> dict[str, Json]:
+    return {name: getattr(event, name) for name in Event.__struct_fields__}
+
+
+def _print(out: Console, log: Log, row: StreamRow, events: Sequence[Event], view: str | None) -> None:
+    for line in _lines(log, row, events, view, out.width):
+        out.print(line, soft_wrap=view != "messages" or not out.is_terminal)
+
+
+def _lines(log: Log, row: StreamRow, events: Sequence[Event], view: str | None, width: int) -> Iterator[Text]:
+    start = start_of(events)
+    yield _heading(log, row, events)
+    if view == "events":
+        yield from (event_line(event, start, width) for event in events)
+    elif view == "messages":
+        yield from conversation(events, width)
+    elif view == "state":
+        yield from state_lines(state_after(world_from(document_of(events)), events).plain(), width)
+    else:
+        yield from timeline(events, width)
+        if row.status != "ended":
+            yield Text.assemble((row.status, "bold yellow"), f": {printable(row.reason) or 'it can go on'}")
+
+
+def _heading(log: Log, row: StreamRow, events: Sequence[Event]) -> Text:
+    """Who played what, when, and how it went, on one line."""
+    start, last = start_of(events), events[-1].at if events else 0
+    line = Text.assemble((row.id, "bold"), "  ", printable(name_of(row)), "  ", (printable(row.agent), "bold"))
+    line.append(
+        f"  seed {row.seed}  {day(start)}, {clock_time(start, 0)}–{clock_time(start, last)} ({length(last)})", "dim"
+    )
+    grade = grades_of(log, row.id).get(row.id)
+    if grade is not None:
+        line.append("  ").append_text(grade_text(grade["score"], grade["passed"]))
+    if row.parent is not None:
+        line.append(f"\nfork of {row.parent}", "yellow")
+    return line
+
+
+def _draw(log: Log, row: StreamRow, events: Sequence[Event], file: Path) -> None:
+    width = 110
+    with Path("/dev/null").open("w") as nowhere:
+        canvas = Console(record=True, width=width, file=nowhere, force_terminal=True, color_system="truecolor")
+        for line in _lines(log, row, events, None, width):
+            canvas.print(line, soft_wrap=True)
+        file.write_text(canvas.export_svg(title=f"coworkenv show {row.id[:SHORT]}"), "utf-8")
+    say(screen(), f"Drawn into {printable(str(file))}.")
+
+
+def _show_event(events: Sequence[Event], seq: int) -> None:
+    if seq >= len(events):
+        raise Told(f"there is no event {seq}; the last is {len(events) - 1}")
+    print_json(_event(events[seq]))
+
+
+def _show_prompt(events: Sequence[Event], seq: int, as_json: bool) -> None:
+    prompt = prompt_of(events, seq)
+    if as_json:
+        print_json({"effect": seq, "prompt": prompt})
+        return
+    out: Screen = screen()
+    for message in prompt:
+        if not isinstance(message, dict):
+            continue
+        role, content = message.get("role"), message.get("content")
+        say(out, (f"── {printable(str(role or 'tools'))}", "bold cyan"))
+        rest = {
+            key: value
+            for key, value in message.items()
+            if key not in ("role", "content") or not isinstance(content, str)
+        }
+        for line in printable_lines(content) if isinstance(content, str) else ():
+            say(out, line)
+        if rest and rest != {"role": role}:
+            say(out, (json_text({key: value for key, value in rest.items() if key != "role"}), "dim"))
+
+
+def prompt_of(events: Sequence[Event], seq: int) -> list[Json]:
+    """The whole prompt of a request: the changes of all requests of its actor and kind up to it, one upon another."""
+    asked = events[seq] if seq < len(events) else None
+    if asked is None or not isinstance(asked.body, EffectRequested):
+        there = [str(event.seq) for event in events if isinstance(event.body, EffectRequested)]
+        many = (
+            f"; requests are {', '.join(there[:12])}{' …' if len(there) > 12 else ''}" if there else "; there is none"
+        )
+        raise Told(f"event {seq} is not a request to the outside world{many}")
+    prompt: list[Json] = []
+    for event in events[: seq + 1]:
+        body = event.body
+        if isinstance(body, EffectRequested) and (event.actor, body.kind) == (asked.actor, asked.body.kind):
+            prompt = prompt_after(prompt, body.prompt)
+    return prompt

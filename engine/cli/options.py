@@ -1,0 +1,116 @@
+"""What many commands take: the log, `--json`, episodes by the beginning of their id, values as people write them.
+
+Knows command-line words. Does not know what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any, Literal, TypeVar
+
+import click
+import msgspec
+
+from ...events.event import Json
+from ...events.log import Log, StreamRow
+from ...events.sqlite import SqliteLog
+from .failures import Told
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LOG_VARIABLE = "COWORKENV_LOG"
+LOG = "coworkenv.db"
+
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+
+
+class Whole(click.ParamType[int]):
+    """A whole number between two bounds."""
+
+    name = "N"
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least = least
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        if not self._least <= number <= self._most:
+            self.fail(f"{number} is not between {self._least} and {self._most}", param, ctx)
+        return number
+
+
+SEQ = Whole(0, 2**62)
+"""The number of an event."""
+SEED = Whole(-(2**62), 2**62)
+
+
+def log_option(command: F) -> F:
+    """`--log FILE`."""
+    return click.option(
+        "--log",
+        "log_path",
+        metavar="FILE",
+        envvar=LOG_VARIABLE,
+        default=LOG,
+        type=click.Path(),
+        help=f"The log.  [default: {LOG}, or ${LOG_VARIABLE}]",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON for programs: one object a line.")(command)
+
+
+def all_option(what: str) -> Callable[[F], F]:
+    """`--all`, beside episodes by name."""
+    return click.option("--all", "everything", is_flag=True, help=f"All {what} of the log.")
+
+
+@contextmanager
+def opened(path: str, *, create: bool = False, durability: Literal["batch", "each"] = "batch") -> Iterator[Log]:
+    """The log in a file, closed afterwards."""
+    if "\0" in path:
+        raise Told("the path of the log holds a zero byte; no file can be called so")
+    log = SqliteLog(path, durability, create=create)
+    try:
+        yield log
+    finally:
+        log.close()
+
+
+def chosen(log: Log, names: Sequence[str], everything: bool, **filters: str) -> list[StreamRow]:
+    """The rows that were named, or all that agree with `filters`; each once."""
+    if everything and names:
+        raise Told("give either ids or --all, not both")
+    if everything:
+        return log.rows(**filters)
+    if not names:
+        raise Told("name an episode, or use --all; `coworkenv list` shows what there is")
+    rows = {row.id: row for row in map(log.row, names)}
+    return list(rows.values())
+
+
+def value_of(text: str) -> Json:
+    """`12`, `1.50`, `true`, `null`, lists and objects as JSON has them; anything else is a text."""
+    try:
+        return _decode(text)
+    except (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError):
+        return text
+
+
+def pairs(settings: Sequence[str], what: str) -> Mapping[str, str]:
+    """`NAME=VALUE` words as a mapping."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, sign, value = setting.partition("=")
+        if not sign or not name:
+            raise Told(f"{what} is written NAME=VALUE, not {setting!r}")
+        found[name] = value
+    return found

@@ -1,0 +1,169 @@
+"""What is said about results: a line as each comes, a table and figures at the end.
+
+Knows results and how they read. Does not know how they came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from ...events.event import Json
+from ...worlds.checks.scoring import trials
+from ..grading import Graded
+from ..moments import length
+from ..printable import printable, shortened
+from ..rollout import Result
+from .screen import Screen, say
+
+SHORT = 10
+"""Digits of an id that are shown: enough to be unique in any log that fits on a disk."""
+
+
+def plain(result: Result, kept: bool = False) -> dict[str, Json]:
+    """A result as `--json` prints it."""
+    data: dict[str, Json] = msgspec.to_builtins(result)
+    return {"type": "result", **data, "kept": kept}
+
+
+def result_line(result: Result, kept: bool = False) -> Text:
+    """A result on one line."""
+    name = (result.id or "-")[:SHORT]
+    line = Text(f"{name:<{SHORT}} ", "dim")
+    line.append_text(verdict(result))
+    line.append(f"  {printable(result.environment)}  ", "bold")
+    line.append(f"{printable(result.agent)}  ")
+    trial = f"trial {result.trial}  " if result.trial else ""
+    line.append(f"{trial}{result.events} events  {length(result.at)}", "dim")
+    if kept:
+        line.append("  (was in the log)", "dim")
+    if result.status != "ended":
+        line.append(f"  {printable(result.reason)}", "yellow")
+    return line
+
+
+def verdict(result: Result) -> Text:
+    """`1.00 passed`, or why there is no score."""
+    if result.status == "error":
+        return Text("error      ", "bold red")
+    if result.status == "suspended":
+        return Text("suspended  ", "bold yellow")
+    if result.grade is None:
+        return Text("not graded ", "dim")
+    return grade_text(result.grade.score, result.grade.passed)
+
+
+def grade_text(score: str, passed: bool) -> Text:
+    """A score and whether it is enough."""
+    return Text(f"{float(score):.2f} " + ("passed" if passed else "failed"), "green" if passed else "red")
+
+
+def results_table(results: Sequence[Result], width: int) -> Table:
+    """One row for each environment and agent; its trials are added up."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name, justify in (
+        ("environment", "left"),
+        ("agent", "left"),
+        ("score", "right"),
+        ("passed", "right"),
+        ("events", "right"),
+        ("virtual time", "right"),
+        ("episode", "left"),
+    ):
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
+    room = max(24, width - 56)
+    for (environment, agent), group in grouped(results).items():
+        table.add_row(shortened(environment, room * 2 // 3), shortened(agent, room // 3), *_cells(group))
+    return table
+
+
+def _cells(group: Sequence[Result]) -> list[Text | str]:
+    """Score, passed, events, time and episode of the trials of one environment and agent."""
+    grades = [result.grade for result in group if result.grade is not None]
+    events = sum(result.events for result in group) // len(group)
+    at = sum(result.at for result in group) // len(group)
+    average = "⌀ " if len(group) > 1 else ""
+    name = Text((group[0].id or "-")[:SHORT] if len(group) == 1 else f"{len(group)} trials", "dim")
+    if not grades:
+        open_ones = [result for result in group if result.status != "ended"]
+        words = Text(open_ones[0].status, "yellow") if open_ones else Text("not graded", "dim")
+        return [words, "", f"{average}{events}", f"{average}{length(at)}", name]
+    mean = sum((Fraction(grade.score) for grade in grades), Fraction(0)) / len(grades)
+    passed = sum(grade.passed for grade in grades)
+    style = "green" if passed == len(group) else "yellow" if passed else "red"
+    mark = ("yes" if passed else "no") if len(group) == 1 else f"{passed} of {len(group)}"
+    return [
+        Text(f"{average}{float(mean):.2f}", style),
+        Text(mark, style),
+        f"{average}{events}",
+        f"{average}{length(at)}",
+        name,
+    ]
+
+
+def grouped(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    """The results by environment and agent."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.environment, result.agent), []).append(result)
+    return groups
+
+
+def summary(results: Sequence[Result]) -> dict[str, Json]:
+    """The figures of a run, by agent, in plain values."""
+    agents = {
+        agent: _figures([r for r in results if r.agent == agent]) for agent in dict.fromkeys(r.agent for r in results)
+    }
+    counts = {status: sum(r.status == status for r in results) for status in ("ended", "suspended", "error")}
+    return {"type": "summary", "episodes": len(results), **counts, "agents": agents}
+
+
+def _figures(results: Sequence[Result]) -> dict[str, Json]:
+    """Mean score, pass@1 and pass^n: means over environments; n is the smallest number of graded trials of any."""
+    graded: dict[str, list[Graded]] = {}
+    for result in results:
+        if result.grade is not None:
+            graded.setdefault(result.environment, []).append(result.grade)
+    ended = sum(result.status == "ended" for result in results)
+    count = sum(map(len, graded.values()))
+    figures: dict[str, Json] = {"graded": count, "not_graded": ended - count}
+    if not graded:
+        return {**figures, "mean": None, "pass_at_1": None, "trials": None, "pass_hat": None}
+    fewest = min(map(len, graded.values()))
+    by_scores = [(grades[0].rule, [Fraction(grade.score) for grade in grades]) for grades in graded.values()]
+    means = [sum(scores, Fraction(0)) / len(scores) for _, scores in by_scores]
+    at_1 = [trials(rule, scores, 1).pass_at for rule, scores in by_scores]
+    hat = [trials(rule, scores, fewest).pass_hat for rule, scores in by_scores]
+    return {**figures, "mean": _mean(means), "pass_at_1": _mean(at_1), "trials": fewest, "pass_hat": _mean(hat)}
+
+
+def _mean(values: Sequence[Fraction]) -> float:
+    return round(float(sum(values, Fraction(0)) / len(values)), 6)
+
+
+def say_summary(console: Screen, results: Sequence[Result]) -> None:
+    """The table, the figures of each agent, and what was not graded or could not be done."""
+    console.print(results_table(results, console.width))
+    for agent, figures in summary(results)["agents"].items():
+        say(console, (f"{printable(agent)}  ", "bold"), *_words(figures))
+    missing = dict.fromkeys(name for result in results for name in result.unavailable)
+    if missing:
+        say(console, ("Tools that are not available here were called: ", "yellow"), printable(", ".join(missing)))
+
+
+def _words(figures: Mapping[str, Any]) -> list[str | tuple[str, str]]:
+    if figures["mean"] is None:
+        return [
+            (f"{figures['not_graded']} ended, none graded: these environments have no grader of their own", "yellow")
+        ]
+    hat = f"   pass^{figures['trials']} {figures['pass_hat']:.2f}" if figures["trials"] > 1 else ""
+    words: list[str | tuple[str, str]] = [f"mean {figures['mean']:.2f}   pass@1 {figures['pass_at_1']:.2f}{hat}"]
+    if figures["not_graded"]:
+        words.append((f"   {figures['not_graded']} not graded: no grader of their own", "yellow"))
+    return words

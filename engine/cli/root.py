@@ -1,0 +1,134 @@
+"""The command `coworkenv`: its groups, and what happens when something goes wrong.
+
+Knows entry points, exit codes and how an error is told. Does not know what any command does: each floor, and any other
+package, hangs its commands in through the entry point group `coworkenv.commands`; each of those is a list of click
+commands.
+
+Exit codes: 0 all is well; 1 something was found wrong or did not end; 2 bad input; 70 a bug of ours; 130 interrupted;
+141 whoever read our output has gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from typing import Any
+
+import click
+
+from ..printable import printable, printable_lines
+from .failures import Told, sentences, single
+
+GROUP = "coworkenv.commands"
+BAD_INPUT, BUG, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141
+DEBUG = "COWORKENV_DEBUG"
+
+
+class PipeClosed(Exception):
+    """Whoever read our output has gone."""
+
+
+class Root(click.Group):
+    """The outermost group: commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+            return value
+        except BrokenPipeError:
+            raise PipeClosed from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        args[:1] = [printable(arg) for arg in args[:1]]
+        return super().resolve_command(ctx, args)
+
+
+def root(points: Iterable[EntryPoint] | None = None) -> click.Group:
+    """The whole command line. A command that cannot be loaded is warned of; all others work."""
+    group = Root(
+        "coworkenv",
+        help="Run agents in simulated workspaces, and look at what they did: every episode is a log that can be shown, "
+        "verified byte for byte, graded, and forked at any event.",
+        epilog="Begin with: coworkenv demo   Every command has --help with an example.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    click.version_option(_version(), prog_name="coworkenv")(group)
+    for point in entry_points(group=GROUP) if points is None else points:
+        try:
+            commands = point.load()
+            for command in commands if isinstance(commands, list | tuple) else [commands]:
+                if not isinstance(command, click.Command):
+                    raise TypeError(f"{point.value} gives {type(command).__name__}, not click commands")
+                group.add_command(command)
+        except Exception as error:
+            warn(f"the commands {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")
+    return group
+
+
+def _version() -> str:
+    try:
+        return version("coworkenv")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command line (`sys.argv` without the first, unless given) and return its exit code. Never raises."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character shows another one instead; that is no reason to stop.
+            stream.reconfigure(errors="replace")
+    try:
+        value = root().main(args, prog_name="coworkenv", standalone_mode=False)
+        return value if isinstance(value, int) else 0
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        warn("interrupted")
+        return INTERRUPTED
+    except (PipeClosed, BrokenPipeError):
+        # Python flushes on its way out, which would fail again, and say so.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except BaseException as error:
+        return _told(error)
+
+
+def _told(error: BaseException) -> int:
+    """Say what went wrong, in a paragraph; a traceback is for those who asked for it."""
+    error = single(error)
+    if isinstance(error, KeyboardInterrupt):
+        warn("interrupted")
+        return INTERRUPTED
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    told = sentences(error)
+    if told is not None:
+        warn(told)
+        return BAD_INPUT
+    if isinstance(error, Told):
+        warn(str(error))
+        return error.code
+    warn(
+        f"this is a bug in coworkenv: {type(error).__name__}: {str(error)[:500]}\n"
+        f"Set {DEBUG}=1 and run the same again to see the traceback, and please report it."
+    )
+    return BUG
+
+
+def warn(message: str) -> None:
+    """Say something on standard error."""
+    first, *rest = printable_lines(message)
+    click.echo("\n".join([f"coworkenv: {first}", *rest]), err=True)

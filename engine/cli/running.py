@@ -1,0 +1,252 @@
+"""`run` and `resume`: episodes are played, results are told as they come.
+
+Knows plans, progress and what to say when something stops. Does not know how an episode is played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+import click
+import trio
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from ...agents.building import AGENT_KINDS, build_agent, build_coworkers
+from ...events.event import Json
+from ...events.log import Log, StreamRow
+from ...worlds.world import World
+from ..episode import resume_episode
+from ..grading import grade_episode
+from ..plan import Plan, episode_id, plan_of
+from ..rollout import Result, result_of, rollout
+from .failures import Told, sentences, single
+from .interrupts import Interrupted, run_until_interrupted
+from .options import SEED, Whole, all_option, chosen, json_option, log_option, opened, pairs, value_of
+from .places import find
+from .results import plain, result_line, say_summary, summary
+from .root import INTERRUPTED, warn
+from .screen import Screen, print_json, say, screen
+
+
+@click.command(short_help="Play episodes and grade them.")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--agent", "-a", "agents", multiple=True, required=True, metavar="SPEC", help=", ".join(AGENT_KINDS))
+@click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the model: temperature=0.7, …")
+@click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL or persona:MODEL")
+@click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]")
+@click.option("--trials", default=1, type=Whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
+@click.option("--seed", default=0, type=SEED, help="Of the first trial.")
+@click.option("--twins", is_flag=True, help="The twins of each environment, too.")
+@click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches.")
+@click.option("--concurrency", default=32, type=Whole(1, 4096), help="Episodes at once (32).")
+@click.option("--mode", default="sane", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services.")
+@click.option(
+    "--durability", default="batch", type=click.Choice(["batch", "each"]), help="each: every step is on disk."
+)
+@log_option
+@json_option
+def run(
+    paths: tuple[str, ...],
+    agents: tuple[str, ...],
+    options: tuple[str, ...],
+    coworkers: str,
+    base_url: str | None,
+    trials: int,
+    seed: int,
+    twins: bool,
+    only: str | None,
+    concurrency: int,
+    mode: Literal["sane", "upstream"],
+    durability: Literal["batch", "each"],
+    log_path: str,
+    as_json: bool,
+) -> int:
+    """Play episodes of PATHS: environment files, folders of them, Claw-Eval tasks, or examples by name.
+
+    What the log has already is not played again; what was interrupted goes on.
+
+    \b
+    coworkenv run late-change --agent oracle --twins
+    coworkenv run tasks/ --agent openai:gpt-5 --trials 3 -o temperature=0.7
+    """
+    found = find(paths, twins=twins, only=only, mode=mode)
+    for problem in found.problems:
+        warn(problem)
+    wanted = _options(options, base_url)
+    plans = [
+        plan
+        for agent in agents
+        for world in found.worlds
+        for plan in _plans(world, agent, coworkers, wanted, trials, seed)
+    ]
+    with opened(log_path, create=True, durability=durability) as log:
+        ended = {row.id for row in log.rows(kind="episode", status="ended")}
+        order = {episode_id(plan.started()): place for place, plan in enumerate(plans)}
+
+        async def work(finished: Callable[[Result], None]) -> None:
+            await rollout(plans, log, concurrency=concurrency, finished=finished)
+
+        code = perform(log, work, order, ended, as_json, "`coworkenv run` with the same words, or")
+    return code or int(bool(found.problems))
+
+
+def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:
+    wanted = {name: value_of(value) for name, value in pairs(settings, "an option").items()}
+    return {**wanted, **({"url": base_url} if base_url else {})}
+
+
+def _plans(
+    world: World, agent: str, coworkers: str, options: Mapping[str, Json], trials: int, seed: int
+) -> Iterator[Plan]:
+    """The plans of one world's trials. Options are the models': rules and scripts have none."""
+    uses_model = {"agent": agent.startswith("openai"), "coworkers": coworkers != "rules"}
+    if options and not any(uses_model.values()):
+        raise Told(f"the option {next(iter(options))!r} is a model's, and no model takes part")
+    reach = {name: value for name, value in options.items() if uses_model["agent"] is False or name == "url"}
+    for trial in range(trials):
+        yield Plan(
+            world=world,
+            agent=build_agent(agent, options if uses_model["agent"] else {}),
+            coworkers=build_coworkers(world, coworkers, reach if uses_model["coworkers"] else {}),
+            seed=seed + trial,
+            trial=trial,
+        )
+
+
+@click.command(short_help="Go on with suspended episodes.")
+@click.argument("names", nargs=-1, metavar="[ID]...")
+@all_option("suspended episodes")
+@click.option("--concurrency", default=32, type=Whole(1, 4096), help="Episodes at once (32).")
+@log_option
+@json_option
+def resume(names: tuple[str, ...], everything: bool, concurrency: int, log_path: str, as_json: bool) -> int:
+    """Go on with episodes where their log ends. Nothing that the log answers is asked again.
+
+    \b
+    coworkenv resume --all
+    """
+    with opened(log_path) as log:
+        rows = chosen(log, names, everything, kind="episode", status="suspended")
+        if not rows:
+            say(screen(), "No episode is suspended.")
+            return 0
+
+        async def work(finished: Callable[[Result], None]) -> None:
+            limit = trio.CapacityLimiter(concurrency)
+
+            async def one(row: StreamRow) -> None:
+                async with limit:
+                    result = await _resumed(log, row)
+                finished(result)
+
+            async with trio.open_nursery() as nursery:
+                for row in rows:
+                    nursery.start_soon(one, row)
+
+        return perform(log, work, {row.id: place for place, row in enumerate(rows)}, set(), as_json)
+
+
+async def _resumed(log: Log, row: StreamRow) -> Result:
+    try:
+        episode = await resume_episode(log, row.id)
+        grade = await grade_episode(log, episode.id) if episode.status == "ended" else None
+        return result_of(plan_of(episode.events), episode, grade)
+    except Exception as error:
+        told = sentences(single(error))
+        if told is None:
+            raise
+        return Result(
+            id=row.id,
+            environment=f"{row.environment}@{row.twin}" if row.twin else row.environment,
+            agent=row.agent,
+            seed=row.seed,
+            trial=row.trial,
+            status="error",
+            reason=told,
+        )
+
+
+def perform(
+    log: Log,
+    work: Callable[[Callable[[Result], None]], object],
+    order: Mapping[str, int],
+    kept: set[str],
+    as_json: bool,
+    again: str = "",
+) -> int:
+    """Do work that gives results into a log that is being written to; tell them as they come, and what they come to.
+
+    `order` has the ids of all episodes in the order of the table, `kept` those that had ended before.
+    """
+    out, count = screen(), len(order)
+    results: list[Result] = []
+    stopped = False
+    with _telling(out, count, as_json) as tell:
+
+        def finished(result: Result) -> None:
+            results.append(result)
+            tell(result, result.id in kept)
+
+        async def writing() -> None:
+            async with log.writing():
+                await work(finished)  # type: ignore[misc]
+
+        try:
+            run_until_interrupted(writing)
+        except Interrupted:
+            stopped = True
+    results.sort(key=lambda result: order.get(result.id or "", count))
+    if as_json:
+        print_json({**summary(results), "interrupted": stopped})
+    elif results:
+        say_summary(out, results)
+    if not as_json:
+        _say_next(out, results, kept)
+    if stopped:
+        warn(f"stopped: {len(results)} of {count} episodes are done; the rest is in the log as far as it went.")
+        warn(f"To go on: {again} `coworkenv resume --all`.".replace("  ", " "))
+        return INTERRUPTED
+    return int(any(result.status != "ended" for result in results))
+
+
+@contextmanager
+def _telling(out: Screen, count: int, as_json: bool) -> Iterator[Callable[[Result, bool], None]]:
+    """A function that tells one result: as JSON, as a line, or above a bar that moves."""
+    if as_json:
+        yield lambda result, kept: print_json(plain(result, kept))
+        return
+    if not out.is_terminal or count == 1:
+        yield lambda result, kept: out.print(result_line(result, kept))
+        return
+    columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")]
+    with Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=out) as progress:
+        task = progress.add_task("episodes", total=count, rate="")
+
+        def tell(result: Result, kept: bool) -> None:
+            progress.console.print(result_line(result, kept))
+            done = progress.tasks[0]
+            progress.update(task, advance=1, rate=f"{done.speed or 0:.1f}/s" if done.speed else "")
+
+        yield tell
+
+
+def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
+    """What was kept, what stopped and why, and what to type next."""
+    again = sum(result.id in kept for result in results)
+    if again:
+        say(
+            out, (f"{again} of {len(results)} had ended before: they are in the log, and were not played again.", "dim")
+        )
+    for reason in dict.fromkeys(result.reason for result in results if result.status == "suspended"):
+        many = sum(result.reason == reason for result in results)
+        say(out, (f"{many} suspended: ", "bold yellow"), reason)
+    if any(result.status == "suspended" for result in results):
+        say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
+    for result in results:
+        if result.status == "error":
+            say(out, (f"{(result.id or 'error')[:10]}: ", "bold red"), result.reason)
+    shown = next((r for r in results if r.grade is not None and not r.grade.passed), results[0] if results else None)
+    if shown is not None and shown.id is not None:
+        say(out, "Look at one: ", (f"coworkenv show {shown.id[:10]}", "cyan"))

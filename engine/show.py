@@ -1,0 +1,207 @@
+"""An episode on a screen: its timeline, its events, its messages, its records.
+
+Knows how moments, lanes and words become coloured lines of a given width. Does not know logs or the command line. Every
+text that came out of a log goes through `printable`; none is ever read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+from rich.text import Text
+
+from ..events.event import ActorFinished, EpisodeStarted, Event, Json, MessageReceived, MessageSent
+from .lanes import Lanes, Part
+from .moments import MINUTE, clock_time, length
+from .printable import brief, printable, printable_lines, shortened
+from .story import Moment, Role, story
+
+PAUSE = 5 * MINUTE
+"""A silence that is worth a line of its own."""
+
+WORDS: dict[Role, str] = {
+    "plain": "",
+    "quiet": "dim",
+    "said": "italic",
+    "tool": "cyan",
+    "good": "green",
+    "bad": "bold red",
+    "record": "yellow",
+    "mark": "bold yellow",
+    "time": "blue",
+    "strong": "bold",
+}
+PARTS: dict[Part, str] = {
+    "empty": "",
+    "idle": "dim",
+    "thinking": "magenta",
+    "calling": "cyan",
+    "acts": "bold",
+    "arrow": "green",
+    "on its way": "green",
+    "world": "bold yellow",
+}
+
+
+def start_of(events: Sequence[Event]) -> datetime:
+    """The date and time of virtual time 0; an arbitrary one where the stream is not an episode."""
+    body = events[0].body if events else None
+    return datetime.fromisoformat(body.start) if isinstance(body, EpisodeStarted) else datetime(1970, 1, 1)
+
+
+def actors_of(events: Sequence[Event]) -> list[str]:
+    """Who takes part: the world, the agent, then everybody else in order of appearance."""
+    found = dict.fromkeys(["world", "agent"])
+    for event in events:
+        if isinstance(event.body, EpisodeStarted):
+            found |= dict.fromkeys(event.body.coworkers)
+        found[event.actor] = None
+        if isinstance(event.body, MessageSent):
+            found[event.body.to] = None
+    return list(found)
+
+
+def timeline(events: Sequence[Event], width: int) -> Iterator[Text]:
+    """The episode in virtual time, one lane an actor, in lines of at most `width` cells."""
+    if not events:
+        return
+    actors = actors_of(events)
+    numbers = max(4, 2 * len(str(events[-1].seq)) + 1)
+    clock = 12 if clock_time(start_of(events), events[-1].at).startswith("+") else 8
+    lane = max(3, min(8, (width - numbers - clock - 4) * 2 // 5 // len(actors)))
+    left = numbers + clock + 3
+    room = max(12, width - left - lane * len(actors))
+    yield _heading(actors, lane, left)
+    lanes, start, before = Lanes(actors, lane), start_of(events), 0
+    finished = {event.seq: event.actor for event in events if isinstance(event.body, ActorFinished)}
+    for moment in story(events):
+        if moment.at - before >= PAUSE:
+            yield _line("", f"⋮ {length(moment.at - before)}", left, lanes.pause(before), (), room)
+        same = moment.at == before and moment.seqs[0] > 0
+        clock_text = "" if same else clock_time(start, moment.at)
+        row = lanes.row(moment)
+        words = [*moment.words, *([("plain", " "), *moment.then] if moment.then else [])]
+        if moment.then and _cells(words) > room:
+            yield _line(_seqs(moment.seqs), clock_text, left, row, moment.words, room)
+            yield _line("", "", left, lanes.pause(moment.at), [("plain", "  "), *moment.then], room)
+        else:
+            yield _line(_seqs(moment.seqs), clock_text, left, row, words, room)
+        before = max(before, moment.at)
+        for seq in moment.seqs:
+            if seq in finished:
+                lanes.gone(finished[seq])
+
+
+def _heading(actors: Sequence[str], lane: int, left: int) -> Text:
+    line = Text(" " * left)
+    for actor in actors:
+        line.append(shortened(actor, lane - 1).ljust(lane), "bold")
+    line.rstrip()
+    return line
+
+
+def _line(
+    number: str, clock: str, left: int, lanes: Iterable[tuple[str, Part]], words: Iterable[tuple[Role, str]], room: int
+) -> Text:
+    line = Text(no_wrap=True, end="")
+    width = left - 3 - max(len(clock), 8)
+    line.append(f"{number:>{width}} ", "dim")
+    line.append(f"{clock:>{left - 2 - width}} ", "blue")
+    for text, part in lanes:
+        line.append(text, PARTS[part])
+    line.append_text(_words(words, room))
+    line.rstrip()
+    return line
+
+
+def _words(words: Iterable[tuple[Role, str]], room: int) -> Text:
+    text = Text()
+    for role, word in words:
+        # A margin is cut here, the rest by truncate: a message may be megabytes long.
+        text.append(printable(word[: 4 * room + 4]), WORDS[role])
+    text.truncate(room, overflow="ellipsis")
+    return text
+
+
+def _cells(words: Iterable[tuple[Role, str]]) -> int:
+    return sum(len(word) for _, word in words)
+
+
+def _seqs(seqs: Sequence[int]) -> str:
+    return str(seqs[0]) if len(seqs) == 1 else f"{seqs[0]}–{seqs[-1]}"
+
+
+# --- the other views ---------------------------------------------------------------------------------------
+
+
+def type_of(event: Event) -> str:
+    """The tag of what an event says, such as `message.sent`."""
+    return str(event.body.__struct_config__.tag)
+
+
+def event_line(event: Event, start: datetime, width: int) -> Text:
+    """One event on one line: number, time, actor, cause, type and fields."""
+    line = Text(no_wrap=True, end="")
+    line.append(f"{event.seq:>5} ", "dim")
+    line.append(f"{clock_time(start, event.at):>8} ", "blue")
+    cause = "" if event.cause is None else f"←{event.cause}"
+    line.append(f"{shortened(event.actor, 10):<10} ", "bold")
+    line.append(f"{cause:<6}", "dim")
+    line.append(f"{type_of(event)} ", "cyan")
+    fields = msgspec.structs.asdict(event.body)
+    told = {name: msgspec.to_builtins(value) for name, value in fields.items() if value not in (None, {}, ())}
+    line.append(brief(told, max(10, width - len(line))))
+    return line
+
+
+def conversation(events: Sequence[Event], width: int) -> Iterator[Text]:
+    """All messages in full, with when each was sent and read."""
+    start = start_of(events)
+    read = {event.body.message: event.at for event in events if isinstance(event.body, MessageReceived)}
+    for event in events:
+        body = event.body
+        if not isinstance(body, MessageSent):
+            continue
+        line = Text()
+        line.append(f"{event.seq:>5} ", "dim")
+        line.append(f"{clock_time(start, event.at)} ", "blue")
+        line.append(f"{printable(event.actor)} → {printable(body.to)}", "bold")
+        after = f"read {length(read[event.seq] - event.at)} later" if event.seq in read else "never read"
+        line.append(f"  {after}", "dim" if event.seq in read else "bold red")
+        if body.reply_to is not None:
+            line.append(f", answers {body.reply_to}", "dim")
+        if body.mark:
+            line.append(f"  ✓{printable(body.mark)}", "bold yellow")
+        for name, value in body.gives.items():
+            line.append(f"  {printable(name)} = {brief(value, 40)}", "green")
+        yield line
+        for paragraph in printable_lines(body.text):
+            yield Text(f"      {paragraph}")
+
+
+def state_lines(state: dict[str, Json], width: int) -> Iterator[Text]:
+    """Records by service and collection, one a line."""
+    for service, collections in state.items():
+        for collection, records in collections.items():
+            count = f"  {len(records)} record{'' if len(records) == 1 else 's'}"
+            yield Text.assemble((f"{printable(service)}.{printable(collection)}", "bold"), (count, "dim"))
+            for key, record in records.items():
+                name = shortened(key, 24)
+                yield Text.assemble(("  ", ""), (name, "yellow"), "  ", brief(record, max(10, width - len(name) - 4)))
+
+
+def moments_json(moments: Iterable[Moment]) -> list[Json]:
+    """The story in plain data."""
+    return [
+        {
+            "seqs": moment.seqs,
+            "at": moment.at,
+            "actor": moment.actor,
+            "kind": moment.kind,
+            "peer": moment.peer,
+            "says": "".join(text for _, text in moment.words),
+        }
+        for moment in moments
+    ]
