@@ -100,11 +100,12 @@ class Log(Protocol):
         """Add an empty stream, which nobody has open. Raises StreamExists or BadRow."""
         ...
 
-    def open(self, stream: str, holder: str, now: float, *, steal: bool = False) -> Appender:
+    def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
         """Take the lease of a stream, so as to append to it; inside `writing()`.
 
         `holder` says to others who has it. Raises LeaseHeld if somebody else has it, unless that lease has expired or
-        `steal` is given, in which case that other's next commit fails with LeaseLost. Raises StreamEnded.
+        `steal` is given, in which case that other's next commit fails with LeaseLost. A `steal` that is a text is the
+        one holder from whom it may be taken. Raises StreamEnded.
         """
         ...
 
@@ -215,13 +216,13 @@ def the_one(prefix: str, candidates: Sequence[str]) -> str:
     return candidates[0]
 
 
-def check_lease(row: StreamRow, holder: str | None, until: float, now: float, steal: bool) -> None:
+def check_lease(row: StreamRow, holder: str | None, until: float, now: float, steal: bool | str) -> None:
     """Whether a stream may be opened at wall-clock `now`, of which `holder` has a lease up to `until`."""
     if row.status == "ended":
         raise StreamEnded(
             f"stream {row.id} has ended ({row.reason or 'no reason given'}) and never changes; fork it instead"
         )
-    if holder is not None and now < until and not steal:
+    if holder is not None and now < until and steal not in (True, holder):
         raise LeaseHeld(
             f"stream {row.id} is open in {holder}; its lease runs out in {until - now:.0f} s if that has crashed. "
             "Wait, or steal it if you know that nobody is writing",

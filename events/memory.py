@@ -83,7 +83,7 @@ class MemoryLog(Log):
         stream = self._streams[row.id] = _Stream(next(self._keys), row)
         return stream
 
-    def open(self, stream: str, holder: str, now: float, *, steal: bool = False) -> Appender:
+    def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
         if not self._writing:
             raise NotWriting("open streams inside `async with log.writing():`")
         found = self._find(stream)

@@ -36,6 +36,9 @@ APPLICATION = 0x636F776B
 FORMAT = 1
 """`PRAGMA user_version`; raised when older releases could no longer read what newer ones write."""
 
+_SMALLEST = 512
+"""Bytes of the smallest page that an SQLite database can have."""
+
 _ENVELOPE = ("episode", "seq", "at", "actor", "cause", "type")
 
 
@@ -59,7 +62,7 @@ def _open_log(path: Path, wait: float, mode: str) -> Database:
     db = _connect(path, wait, mode)
     try:
         if not is_log(db, path):
-            raise NotALog(f"{path} is empty; a log is made by the first run that writes to it")
+            raise LogMissing(f"{path} is empty; a log is made by the first run that writes to it")
     except LogError:
         db.close()
         raise
@@ -81,6 +84,10 @@ def open_to_write(path: Path, wait: float, synchronous: str) -> Database:
 def _connect(path: Path, wait: float, mode: str) -> Database:
     if path.is_dir():
         raise NotALog(f"{path} is a folder, not a coworkenv log")
+    # SQLite takes a file of a few bytes for an empty database, and would write over it. Only its size may be asked for:
+    # to open and close the file ourselves would take away the locks of every connection that this process has to it.
+    if path.is_file() and 0 < path.stat().st_size < _SMALLEST:
+        raise NotALog(f"{path} is not a coworkenv log, nor any SQLite database; give another path")
     with translated(path):
         uri = f"{path.absolute().as_uri()}?{mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=wait, check_same_thread=False)
@@ -92,11 +99,13 @@ def _connect(path: Path, wait: float, mode: str) -> Database:
 def is_log(db: Database, path: Path) -> bool:
     """True for a log, False for an empty database. Raises NotALog, NewerFormat, or what is wrong with the file."""
     with translated(path):
-        (application,) = db.conn.execute("PRAGMA application_id").fetchone()
-        (version,) = db.conn.execute("PRAGMA user_version").fetchone()
-        empty = not db.conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # In one statement, because another process may be making it a log at this moment.
+        application, version, tables = db.conn.execute(
+            "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+            "FROM pragma_application_id, pragma_user_version"
+        ).fetchone()
     if application != APPLICATION:
-        if empty and application == 0:
+        if not tables and application == 0:
             return False
         raise NotALog(f"{path} is an SQLite database, but not a coworkenv log; give another path")
     if version > FORMAT:

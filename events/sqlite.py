@@ -22,7 +22,17 @@ from . import schema
 from .appender import Appender, Part
 from .chain import GENESIS, RawEvent
 from .codec import Blob, blob_of, decode, from_json, to_json
-from .errors import Closed, DamagedStream, LogCorrupt, LogError, LogLocked, MissingBlob, NotWriting, StreamExists
+from .errors import (
+    Closed,
+    DamagedStream,
+    LogCorrupt,
+    LogError,
+    LogLocked,
+    LogMissing,
+    MissingBlob,
+    NotWriting,
+    StreamExists,
+)
 from .event import Event, Json
 from .log import (
     LEASE,
@@ -73,9 +83,7 @@ class SqliteLog(Log):
         self._closed = False
         self._writer: Writer | None = None
         self._writes: sqlite3.Connection | None = None
-        if create and (not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size)):
-            self._to_write()
-        self._reads: sqlite3.Connection | None = schema.open_to_read(self.path, wait).conn
+        self._reads: sqlite3.Connection | None = self._to_read(create)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -83,7 +91,7 @@ class SqliteLog(Log):
         with self._transaction() as conn:
             self._insert_row(conn, new_row(row))
 
-    def open(self, stream: str, holder: str, now: float, *, steal: bool = False) -> Appender:
+    def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
         if self._writer is None:
             raise NotWriting(f"open streams of {self.path} inside `async with log.writing():`")
         with self._transaction() as conn:
@@ -258,6 +266,16 @@ class SqliteLog(Log):
                     conn.execute("ROLLBACK")
                 raise
             conn.execute("COMMIT")
+
+    def _to_read(self, create: bool) -> sqlite3.Connection:
+        try:
+            return schema.open_to_read(self.path, self._wait).conn
+        except LogMissing:
+            if not create:
+                raise
+        # Another process may be making it just now: only with its lock held can one know.
+        self._to_write()
+        return schema.open_to_read(self.path, self._wait).conn
 
     def _to_write(self) -> sqlite3.Connection:
         if self._closed:

@@ -405,7 +405,7 @@ def test_another_file_is_left_alone(path: Path, make: Callable[[Path], object], 
 
 def test_an_empty_file_becomes_a_log_only_by_writing(path: Path, row: StreamRow) -> None:
     path.touch()
-    with pytest.raises(NotALog, match="empty"):
+    with pytest.raises(LogMissing, match="empty"):
         SqliteLog(path, create=False)
     with contextlib.closing(SqliteLog(path)) as log:
         log.create(row)
@@ -467,6 +467,25 @@ def test_a_log_that_may_only_be_read_is_read(written: Path, folder_mode: int) ->
     count, refused = done.stdout.splitlines()
     assert count == "9"
     assert refused.startswith(f"{path} cannot be written")
+
+
+MAKING = """
+import sys
+from coworkenv.events import SqliteLog, StreamRow
+for path in sys.argv[2:]:
+    log = SqliteLog(path)
+    log.create(StreamRow(id=sys.argv[1] * 8, environment="e"))
+    log.close()
+"""
+
+
+def test_several_processes_may_make_the_same_log(tmp_path: Path) -> None:
+    paths = [str(tmp_path / f"{n}.db") for n in range(20)]
+    makers = [subprocess.Popen([sys.executable, "-c", MAKING, digit, *paths]) for digit in "012"]
+    assert [maker.wait() for maker in makers] == [0, 0, 0]
+    for path in paths:
+        with contextlib.closing(SqliteLog(path)) as log:
+            assert sorted(row.id for row in log.rows()) == ["0" * 8, "1" * 8, "2" * 8]
 
 
 # --- for other tools -------------------------------------------------------------------------------------------
