@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..events.event import Json
-from ..worlds.durations import microseconds
+from ..worlds.durations import DurationError, microseconds
 from ..worlds.environment import Step
 from ..worlds.facts import FactError, fill
 from ..worlds.functions import written
@@ -74,7 +74,7 @@ class Player:
             return await self._call(Call(step.call, args))
         if step.calc is not None:
             return self._evaluate(step.calc, label, item)
-        limit = None if step.limit is None else microseconds(step.limit)
+        limit = None if step.limit is None else self._limit(step.limit, label, item)
         if step.wait is not None:
             return await self._wait(self._person(step.wait, label, item), limit)
         person = self._person(step.ask if step.ask is not None else step.say, label, item)
@@ -113,6 +113,14 @@ class Player:
             known = ", ".join(self._context.people) or "nobody"
             raise StepFailed(label, f"there is no person {_shown(person)} to write to or wait for; there is {known}")
         return person
+
+    def _limit(self, reference: str, label: str, item: tuple[Json, ...]) -> int:
+        """How long to wait; a duration that may have been read somewhere."""
+        length = self._fill(reference, label, item)
+        try:
+            return microseconds(str(length))
+        except DurationError as error:
+            raise StepFailed(label, str(error)) from None
 
     def filled(self, value: Json, label: str) -> Json:
         """`value` with what has been seen put in. Raises `StepFailed`."""

@@ -7,7 +7,7 @@ Knows the signs in texts, and which places of an environment may hold which of t
 * `@line[0].price`, `@{line[0].price}` and expressions with `@` are values that the agent has seen. They, and the item
   `it`, may stand in `oracle` and `traps`, and stay until the agent plays (`fill`).
 * In what a tool of a service sets, and in its `when`, expressions may name `record`, `args`, `now` and `it`; they stay
-  until the tool is called.
+  until the tool is called (the services fill them in).
 * Everything else must be known when the environment is resolved. `if`, `calc`, `each` and `when` are expressions, so
   they have no `=` before them.
 
@@ -255,8 +255,6 @@ class Resolution:
         if isinstance(piece, str):
             return piece
         node = self._partly(piece.node, later)
-        if later == SERVICE and not isinstance(node, Literal):
-            raise FactError("a tool computes whole values; write the text as =… and join its parts with +.")
         return written(node.value) if isinstance(node, Literal) else Hole(piece.sign, node)
 
     def _partly(self, node: Node, later: frozenset[str]) -> Node:

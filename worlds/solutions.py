@@ -59,7 +59,8 @@ def _step(step: Step, words: Vocabulary, path: Path, seen: Mapping[str, Step]) -
         yield Finding(path, "'ask' and 'say' need a text, and only they.")
     if step.limit is not None and step.ask is None and step.wait is None:
         yield Finding((*path, "limit"), "'limit' means something only beside 'ask' and 'wait'.")
-    yield from length(step.limit, (*path, "limit"))
+    if step.limit is not None and _is_literal(step.limit):
+        yield from length(step.limit, (*path, "limit"))
     for position, name in enumerate(step.uses):
         yield from known(name, seen, "earlier step", (*path, "uses", position))
     for key, node in _nodes(step):
@@ -86,7 +87,13 @@ def _nodes(step: Step) -> Iterator[tuple[str, Node]]:
     for key, text in (("if", step.condition), ("each", step.each), ("calc", step.calc)):
         if text is not None:
             yield from _expression(key, text)
-    for key, value in (("args", step.args), ("text", step.text), ("ask", step.ask), ("say", step.say)):
+    for key, value in (
+        ("args", step.args),
+        ("text", step.text),
+        ("ask", step.ask),
+        ("say", step.say),
+        ("limit", step.limit),
+    ):
         yield from ((key, node) for node in nodes_in(value))
 
 

@@ -167,8 +167,8 @@ def _entry(entry: Entry, words: Vocabulary, path: Path) -> Iterator[Finding]:
         yield Finding(path, "'say' and 'from' go together.")
     if entry.say is None and (entry.gives or entry.mark):
         yield Finding(path, "only a message can give something or reach a mark; it needs 'say'.")
-    if entry.say is None and not entry.changes:
-        yield Finding(path, "nothing happens here; it needs 'say' or 'changes'.")
+    if entry.say is None and not entry.changes and entry.name is None:
+        yield Finding(path, "nothing happens here; it needs 'say' or 'changes', or a name that a check refers to.")
     for number, change in enumerate(entry.changes):
         yield from _change(change, words, (*path, "changes", number))
 
