@@ -6,7 +6,8 @@ virtual time (`kernel`), how answers are kept (`effects`), or how a stream says 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -15,12 +16,13 @@ import trio
 from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
 from ..events.codec import decode
-from ..events.errors import NotFound
-from ..events.event import EpisodeForked, Event
+from ..events.errors import NotFound, StreamExists
+from ..events.event import EffectResolved, EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
-from .effects import Effects
+from .effects import Effects, Journal
 from .kernel import Kernel
+from .leases import take
 from .plan import (
     EpisodeError,
     Plan,
@@ -88,21 +90,9 @@ async def run_episode(plan: Plan, log: Log) -> Episode:
     If the log has it already: an ended one is returned as it is, another is gone on with.
     """
     row = plan_row(plan)
-    try:
-        stored = log.row(row.id)
-    except NotFound:
+    with suppress(StreamExists):
         log.create(row)
-        stored = row
-    if stored.count:
-        return await _go_on(log, stored, plan)
-    appender = log.open(row.id, wall.holder(), wall.now())
-    async with trio.open_nursery() as nursery:
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), Recording(appender), Effects(nursery))
-        episode, failure = await conclude(row.id, kernel, appender, kernel.run())
-        nursery.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return episode
+    return await _go_on(log, log.row(row.id), plan)
 
 
 async def resume_episode(log: Log, stream: str, perform: Perform | None = None) -> Episode:
@@ -124,16 +114,41 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
         await trio.lowlevel.checkpoint()
         return Episode(id=row.id, status="ended", reason=row.reason, events=events)
     plan = plan or plan_of(events, perform)
-    appender = log.open(row.id, wall.holder(), wall.now())
+    appender = take(log, row.id)
+    if appender.count != len(raw):  # Somebody has gone on with it in between; now nobody else can.
+        raw = [data for _, data, _ in log.read_raw(row.id)]
+        events = [decode(data, log.blob) for data in raw]
     async with trio.open_nursery() as nursery:
         recorder = Comparing(raw, Recording(appender))
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal_of(events))
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, events))
         rest = execute(kernel, forks_of(events), perform=perform)
         episode, failure = await conclude(row.id, kernel, appender, rest)
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
     return episode
+
+
+def known(log: Log, events: Sequence[Event], until: int | None = None) -> Journal:
+    """What a stream, up to event `until`, can go on with: its own answers, and those that the episodes it was forked
+    from have to requests which the fork found on their way."""
+    journal = journal_of(events, until)
+    resolved = dict(journal.resolved)
+    for seq, forked in forks_of(events):
+        if until is None or seq <= until:
+            resolved = {**_answers_of_parent(log, forked), **resolved}
+    return Journal(resolved, journal.cancelled)
+
+
+def _answers_of_parent(log: Log, forked: EpisodeForked) -> Mapping[int, EffectResolved]:
+    """Nothing where the parent was deleted, or lies in another log: what it was told is asked again."""
+    try:
+        raw = list(log.read_raw(forked.parent))
+    except NotFound:
+        return {}
+    if len(raw) <= forked.seq or raw[forked.seq][2].hex() != forked.digest:
+        return {}
+    return journal_of([decode(data, log.blob) for _, data, _ in raw], forked.seq).resolved
 
 
 async def conclude(

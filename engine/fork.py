@@ -16,13 +16,16 @@ import trio
 from ..agents.agent import Perform
 from ..events.codec import decode
 from ..events.errors import NotFound, StreamExists
-from ..events.event import EpisodeForked, Json
+from ..events.event import EpisodeForked, Json, RecordCreated
 from ..events.log import Log, StreamRow
+from ..events.normalise import normalise
 from . import wall
 from .effects import Effects
-from .episode import Episode, conclude, execute, resume_episode
+from .episode import Episode, conclude, execute, known, resume_episode
 from .kernel import Changes, Kernel
-from .plan import EpisodeError, agent_name, changes_of, forks_of, journal_of, plan_of
+from .leases import take
+from .order import AGENT
+from .plan import EpisodeError, agent_name, changes_of, forks_of, plan_of
 from .recording import Comparing, Divergence, Recording
 
 _encode = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
@@ -37,8 +40,10 @@ async def fork_episode(
     (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with,
     or returned as it is.
 
-    Raises EpisodeError if there is no such event, or if executing the prefix does not give what the log holds.
+    Raises EpisodeError if there is no such event, if the changes cannot be made there, or if executing the prefix does
+    not give what the log holds.
     """
+    changes = normalise(dict(changes))[0]
     row = log.row(stream)
     stored = list(log.read_raw(row.id))
     if not 0 <= at < len(stored):
@@ -50,14 +55,15 @@ async def fork_episode(
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         recorder = Comparing([data for _, data, _ in stored])
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal_of(events))
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, events))
         try:
             await execute(kernel, forks_of(events), at, perform)
             last = len(kernel.events) - 1
             forked = EpisodeForked(parent=row.id, seq=last, digest=stored[last][2].hex(), changes=dict(changes))
             name = fork_id(forked)
+            _check(kernel, changed)
             if not _holds(log, name):
-                kernel.journal = journal_of(events, last)
+                kernel.journal = known(log, events, last)
                 episode, failure = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
         except Divergence as difference:
             failure = EpisodeError(
@@ -80,18 +86,39 @@ async def _go_on(
     """Copy the prefix into the fork's own stream, and play on there."""
     with suppress(StreamExists):  # empty, left by a fork that was killed before its first commit
         log.create(row)
-    appender = log.open(row.id, wall.holder(), wall.now())
-    appender.append(kernel.events)
+    appender = take(log, row.id)
     for seen in log.observations(forked.parent):
         if seen.seq <= forked.seq:
             appender.observe(seen.seq, seen.content, seen.name)
-    recorder.go_on_into(Recording(appender))
+    recorder.go_on_into(Recording(appender, kernel.events[:]))
 
     async def rest() -> None:
         await kernel.fork(forked, changed)
         await kernel.run()
 
     return await conclude(row.id, kernel, appender, rest())
+
+
+def _check(kernel: Kernel, changes: Changes) -> None:
+    """Raises EpisodeError for a change that cannot be made where `kernel` is."""
+    for name in changes.actors:
+        if name not in kernel.seats:
+            raise EpisodeError(f"{name} takes no part in the episode, so nobody can take over from them")
+    people = [AGENT, *kernel.people]
+    for sender, body in changes.messages:
+        for name in (sender, body.to):
+            if name not in people:
+                raise EpisodeError(f"a message cannot be from or to {name!r}; there are {', '.join(people)}")
+    services = [service.name for service in kernel.world.services]
+    state = kernel.state
+    for record in changes.records:
+        if record.service not in services:
+            raise EpisodeError(f"there is no service {record.service!r}; there are {', '.join(services)}")
+        there = record.key in state[record.service][record.collection]
+        if there == isinstance(record, RecordCreated):
+            where = f"{record.service}.{record.collection}:{record.key}"
+            raise EpisodeError(f"the record {where} cannot be changed so: it is {'already' if there else 'not'} there")
+        state = state.apply(record)
 
 
 def _holds(log: Log, stream: str) -> bool:

@@ -20,6 +20,7 @@ from ..worlds.checks.evaluate import Verdict
 from ..worlds.checks.scoring import Grade, Rubric
 from ..worlds.world import World
 from . import wall
+from .leases import take
 from .order import WORLD
 from .plan import document_of, world_from
 
@@ -78,7 +79,7 @@ async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Grade
                 row, id=name, kind="grading", of=row.id, parent=None, status="suspended", created=wall.now(), meta={}
             )
         )
-    appender = log.open(name, wall.holder(), wall.now())
+    appender = take(log, name)
     appender.append(grading_events(row, verdict)[appender.count :])
     await appender.close("ended", "graded")
     return read_grading(log, name)

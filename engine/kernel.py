@@ -90,6 +90,8 @@ class Kernel:
         self.state: State = initial_state(created for service in world.services for created in service.initial())
         self.reason: str | None = None
         self._detail = ""
+        self._ended_by = ""
+        """The actor who finished or failed, if that is the reason."""
         self._recorder = recorder
         self._effects = effects
         self.journal = journal or Journal()
@@ -179,12 +181,13 @@ class Kernel:
     async def _settle(self) -> None:
         """What a step leaves to be waited for: actors that must be unwound, a commit, and then the requests.
 
-        While a log is replayed, requests that it does not answer are kept back until its end is reached.
+        While a log is replayed, requests that it does not answer are kept back until its end is reached; and when the
+        episode is over, nobody wants to know.
         """
         while self._strays:
             await unwind(*self._strays.pop())
         await self._recorder.barrier()
-        if not self._recorder.replaying:
+        if not self._recorder.replaying and self.reason is None:
             for pending, perform in self._unasked:
                 if pending.seq in self.pending and not self.journal.settles(pending.seq) and self._effects is not None:
                     self._effects.begin(pending.seq, pending.request, perform)
@@ -455,6 +458,8 @@ class Kernel:
         seat.wait = "ended"
         seat.coroutine = None
         self.emit(seat.name, seat.cause, body)
+        if self.reason is None and (isinstance(body, ActorFailed) or seat.name == AGENT):
+            self._ended_by = seat.name
         if isinstance(body, ActorFailed):
             self.stop("failed", f"{seat.name}: {body.error}")
         elif seat.name == AGENT:
@@ -474,21 +479,24 @@ class Kernel:
         self.change(WORLD, seq, changes.records)
         for sender, body in changes.messages:
             self.send(sender, seq, None, body)
+        if self.reason == "idle":  # There may be something to do now; if not, that is found again.
+            self.reason = None
         self._record()
         await self._settle()
 
     async def _replace(self, seat: Seat, actor: Actor, cause: int) -> None:
         """Put another actor in a seat. It starts with its predecessor's view of what has happened."""
         await unwind(seat, seat.coroutine, ActorClosed())
+        seat.cause = cause
         for pending in [pending for pending in self.pending.values() if pending.seat is seat]:
             do_cancel(self, seat, DoCancel(pending.seq, "the actor was replaced"))
         seat.past = tuple(event for event in self.events if event.actor == seat.name)
         seat.unread = [self._message(event) for event in seat.past if isinstance(event.body, MessageReceived)]
         seat.actor, seat.wait, seat.batch, seat.effect = actor, "start", None, None
-        seat.answers, seat.prompts, seat.cause = {}, {}, cause
+        seat.answers, seat.prompts = {}, {}
         seat.waits += 1
-        if self.reason in ("finished", "failed"):
-            self.reason, self._detail = None, ""
+        if self._ended_by == seat.name:
+            self.reason, self._detail, self._ended_by = None, "", ""
         self.push(self.now, TIMER, seat, self.wake_first, (seat, seat.waits))
 
     def _message(self, received: Event) -> Message:

@@ -56,10 +56,16 @@ class Recording:
 
     replaying = False
 
-    def __init__(self, appender: Appender) -> None:
-        self.append = appender.append
+    def __init__(self, appender: Appender, copied: Sequence[Event] = ()) -> None:
+        """`copied` are events that come before the first step, and are committed with it or not at all."""
+        self._appender = appender
+        self._copied = copied
         self.observe = appender.observe
         self.barrier = appender.barrier
+
+    def append(self, events: Sequence[Event]) -> None:
+        self._appender.append([*self._copied, *events])
+        self._copied = ()
 
 
 class Divergence(Exception):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
 import time
 from functools import cache
@@ -31,6 +32,20 @@ def host() -> str:
 def holder() -> str:
     """Says to others who has a stream open."""
     return f"process {os.getpid()} on {host()}"
+
+
+def is_gone(holder: str) -> bool:
+    """Whether `holder` is a process of this machine that is no more. False where nobody can tell."""
+    found = re.fullmatch(r"process (\d+) on (.*)", holder)
+    if found is None or found[2] != host():
+        return False
+    try:
+        os.kill(int(found[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 @cache
