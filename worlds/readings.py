@@ -181,8 +181,11 @@ class Reading:
         self._numbers.update(sign * factor * number for number in found)
 
     def _as_time(self, text: str, start: int, end: int) -> bool:
-        half, clock = _HALF_DAY.match(text, end), _O_CLOCK.match(text, end)
         chunk = text[start:end]
+        following = text[end : end + 2].lstrip()[:1]
+        if ":" not in chunk and (not following or following not in "apuo点點時时"):
+            return False
+        half, clock = _HALF_DAY.match(text, end), _O_CLOCK.match(text, end)
         if not (half or clock or ":" in chunk):
             return False
         later = bool(half and half[1] == "p") or text[max(0, start - 2) : start] in ("下午", "晚上", "傍晚")
@@ -243,7 +246,7 @@ def _is_free(text: str, start: int) -> bool:
     if start == 0:
         return True
     before, second = text[start - 1], text[start - 2] if start > 1 else " "
-    if before.isdigit() or before == "_" or before == "@":
+    if before.isdigit() or before == "@":
         return False
     if is_word(before):
         if before == "t" and second.isdigit():

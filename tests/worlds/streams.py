@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+
 from coworkenv.events.event import (
     Event,
     Json,

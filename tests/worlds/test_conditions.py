@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from coworkenv.worlds.conditions import ConditionError, compile_condition, matcher
 from coworkenv.worlds.environment import Condition
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coworkenv.worlds.coworker import Decision, Mind, Planned, due, hear, next_due, rulebook, wake
-from coworkenv.worlds.environment import Person, Reply, Words
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.worlds.coworker import Decision, Mind, Planned, due, hear, next_due, rulebook, wake
+from coworkenv.worlds.environment import Person, Reply, Words
 
 MINUTE = 60_000_000
 
@@ -145,6 +146,19 @@ def test_a_wrong_first_version_holds_until_it_is_doubted():
     assert talk.answer("The calendar says otherwise.") == "Sorry, room 5."
     (reply,) = talk.hears("So which room?").replies
     assert reply.gives == {"room": 5}
+
+
+def test_a_doubt_is_answered_although_the_wrong_version_was_to_be_said_once():
+    room = Reply(
+        any=("room",), say="5.", tells="wrong_until_challenged", first=Words(say="4."), challenge=("sure",), once=True
+    )
+    talk = Talk(room, otherwise="Hm?")
+    assert [talk.answer(text) for text in ("Which room?", "Which room?", "Sure?", "Sure?")] == [
+        "4.",
+        "Hm?",
+        "5.",
+        "Hm?",
+    ]
 
 
 def test_nobody_doubts_what_they_have_not_heard_yet():

@@ -7,10 +7,11 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
-from coworkenv.worlds.matching import Reading, equal_to, identity, looks_like, mentions, needle, same
-from coworkenv.worlds.patterns import LONGEST, PatternError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.worlds.matching import Reading, equal_to, identity, looks_like, mentions, needle, same
+from coworkenv.worlds.patterns import LONGEST, PatternError
 
 numbers = st.decimals(min_value=0, max_value=10**9, places=2)
 ids = st.from_regex(r"[A-Z]{1,3}-[1-9][0-9]{0,4}", fullmatch=True)
@@ -118,7 +119,20 @@ def test_a_number_in_many_notations(text):
 @pytest.mark.parametrize(
     "text",
     [
-        *("O-165", "165-A", "RMA165", "165b", "x165", "PO/165", "v1.165", "165@example.org", "_165", "165_a", "1651"),
+        *(
+            "O-165",
+            "165-A",
+            "RMA165",
+            "165b",
+            "x165",
+            "PO/165",
+            "v1.165",
+            "165@example.org",
+            "a@165",
+            "_165",
+            "165_a",
+            "1651",
+        ),
         *("-165", "165.5", "1,165", "0165", "165:00", "165k", "a-165-b", "3-165-2", "165万"),
     ],
 )
@@ -145,6 +159,12 @@ def test_a_lone_separator_before_three_digits_is_read_both_ways(text):
 )
 def test_factors_and_signs(text, value):
     assert mentions(text, value)
+
+
+def test_a_blank_groups_digits_by_threes_only():
+    assert not mentions("1234 567", 234567)
+    assert not mentions("12 3456", 123456)
+    assert mentions("12 345 678", 12345678)
 
 
 @given(numbers, st.sampled_from(["{} EUR", "€{}", "paid {}.", "({})", "{}元", "**{}**", "from {} on"]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.worlds.environment import Change, Condition
 from coworkenv.worlds.records import State, initial_state
 from coworkenv.worlds.timeline import ChangeError, Timeline, record_changes
 from coworkenv.worlds.world import Happening
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .streams import Stream, changed, created, deleted
 

@@ -14,7 +14,7 @@ from ..environment import Claim, Condition, Only
 from ..matching import equal_to, identity
 from ..service import Record
 from .evidence import START, Evidence, Finding, Topic
-from .words import Words
+from .words import Words, listed, shown
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Record]]
 
@@ -154,7 +154,7 @@ class Counted:
 
     def _says_together(self, found: int, evidence: Evidence) -> str:
         missing = self._words.missing(found)
-        said = f"do not say {' and '.join(missing)}" if missing else f"say {' and '.join(self._words.names)}"
+        said = f"do not say {listed(missing, ' and ')}" if missing else f"say {listed(self._words.names, ' and ')}"
         return f"The {self._noun[1]}{self._when(evidence)} {said}{', which is not allowed' * self._never}."
 
     def _wanted(self) -> str:
@@ -186,7 +186,7 @@ class Counted:
         for key, record in evidence.tables.get(self.topic[1], {}).items():
             wrong = [name for name, equal in equals.items() if name not in record or not equal(record[name])]
             if wrong and len(wrong) < len(equals) and (best is None or len(wrong) < best[0]):
-                best = (len(wrong), key, [f"{name} is {record.get(name)!s}" for name in wrong])
+                best = (len(wrong), key, [f"{name} is {shown(record.get(name))}" for name in wrong])
         return "" if best is None else f"; the nearest is {best[1]}, whose {' and '.join(best[2])}"
 
 
@@ -255,7 +255,7 @@ class _Created:
 
     def _list(self, hits: Hits, evidence: Evidence) -> str:
         table = evidence.tables.get(self.topic[1], {})
-        return ", ".join(f"{key} ({self._only.by} is {table[str(key)].get(self._only.by)!s})" for key in hits)
+        return listed(f"{key} ({self._only.by} is {shown(table[str(key)].get(self._only.by))})" for key in hits)
 
 
 class Allowed(_Created):

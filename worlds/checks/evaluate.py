@@ -19,6 +19,7 @@ from ..functions import truth
 from . import frame as frames
 from .claims import Allowed, Counted, Distinct, Hits, Search
 from .evidence import Evidence, Topic, tables_of
+from .words import listed
 
 
 class CheckError(ValueError):
@@ -133,8 +134,12 @@ class Examination:
 
     def apply(self, event: Event) -> bool:
         """Take the next event; whether any verdict may have changed. Raises `evidence.StreamError`."""
-        sheet, evidence, dirty = self.sheet, self.evidence, self._dirty
-        for finding in evidence.apply(event):
+        evidence = self.evidence
+        findings = evidence.apply(event)
+        if not findings and not evidence.reached:
+            return False
+        sheet, dirty = self.sheet, self._dirty
+        for finding in findings:
             for number in sheet.listeners.get(finding.topic, ()):
                 sheet.tests[number].search.feed(self._hits[number], finding, evidence)
                 dirty.add(number)
@@ -180,5 +185,5 @@ class Examination:
         strays = [write for write in self.evidence.writes if not frame.allows(write)]
         seqs = tuple(dict.fromkeys(write.seq for write in strays))
         entries = dict.fromkeys(frames.entry(write) for write in strays)
-        says = f"The agent changed what it may not: {', '.join(entries)}." if entries else "Nothing else was changed."
+        says = f"The agent changed what it may not: {listed(entries)}." if entries else "Nothing else was changed."
         return Verdict(frames.NAME, not strays, True, True, None, True, seqs, says)

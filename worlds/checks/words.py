@@ -1,11 +1,12 @@
 """The words that a claim wants to find: each is a bit, so that what several texts say together is their union.
 
-Knows `mentions`, `any` and `looks_like`. Does not know whose texts they are looked for in.
+Knows `mentions`, `any` and `looks_like`, and how to show values in a sentence of bounded length. Does not know whose
+texts are looked into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...events.event import Json
 from ..environment import Claim
@@ -23,11 +24,11 @@ class Words:
         self._tests: list[tuple[Needle, Callable[[Json], bool] | None]] = [
             (needle(value), equal_to(value)) for value in claim.mentions
         ]
-        self.names = [f"`{value}`" for value in claim.mentions]
+        self.names = [f"`{shown(value)}`" for value in claim.mentions]
         """What each bit stands for."""
         if claim.any:
             self._tests.append((_any_of([needle(phrase) for phrase in claim.any]), None))
-            self.names.append("any of " + ", ".join(f"`{phrase}`" for phrase in claim.any))
+            self.names.append("any of " + listed(f"`{shown(phrase)}`" for phrase in claim.any))
         if claim.looks_like is not None:
             form = pattern(claim.looks_like)
             self._tests.append((lambda reading: form.found_in(reading.text), None))
@@ -62,3 +63,16 @@ class Words:
 
 def _any_of(needles: Sequence[Needle]) -> Needle:
     return lambda reading: any(found(reading) for found in needles)
+
+
+def shown(value: Json) -> str:
+    """A value as part of a sentence; a long one is cut."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def listed(items: Iterable[str], joint: str = ", ") -> str:
+    """The first ten, and how many more there are."""
+    every = list(items)
+    more = [f"{len(every) - 10} more"] if len(every) > 10 else []
+    return joint.join([*every[:10], *more])

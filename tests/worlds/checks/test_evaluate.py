@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from coworkenv.events.event import RecordCreated
 from coworkenv.worlds.checks.evaluate import CheckError, Examination, Sheet, Verdict
 
@@ -105,6 +106,14 @@ def test_the_nearest_record_is_named_with_what_it_has_instead(stream):
     stream.calls("x", None, created("po.orders", "PO-3", sku="K-3", qty=20))
     says = verdict(stream, *ORDERS, expect={"record": "po.orders", "where": {"sku": "K-3", "qty": 26}}).says
     assert says == "0 records of po.orders; at least 1 wanted; the nearest is PO-3, whose qty is 20."
+
+
+def test_a_reason_stays_short_whatever_the_records_hold(stream):
+    records = [created("po.orders", f"PO-{n}", sku="K-3", note="x " * 10_000) for n in range(50)]
+    stream.calls("x", None, *records)
+    claim = {"record": "po.orders", "where": {"sku": "K-3", "note": "y"}}
+    assert len(verdict(stream, expect=claim).says) < 300
+    assert len(verdict(stream, only={"record": "po.orders", "by": "note"}).says) < 1500
 
 
 # --- calls, messages, slots, marks ---------------------------------------------------------------------------

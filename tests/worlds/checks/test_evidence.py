@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.events.event import Event, RecordChanged, TimelineFired
 from coworkenv.worlds.checks.evidence import START, Evidence, Moment, Origin, StreamError, Write, tables_of
 from coworkenv.worlds.conditions import compile_condition
 from coworkenv.worlds.environment import Condition
 from coworkenv.worlds.records import initial_state
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..streams import Stream, changed, created, deleted
 

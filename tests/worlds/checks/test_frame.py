@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from coworkenv.worlds.checks.evidence import Evidence, tables_of
 from coworkenv.worlds.checks.frame import NAME, frame_of, free_entries
 from coworkenv.worlds.checks.scoring import grade

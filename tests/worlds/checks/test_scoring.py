@@ -8,6 +8,9 @@ from itertools import combinations, pairwise
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.worlds.checks.scoring import (
     RULES,
     Grader,
@@ -21,8 +24,6 @@ from coworkenv.worlds.checks.scoring import (
     trials,
 )
 from coworkenv.worlds.environment import Check
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ..streams import Stream, changed, check, created, world
 
