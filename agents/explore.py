@@ -56,7 +56,7 @@ class Explore:
             argument = opens(tool)
             if argument is not None:
                 calls = [Call(tool.name, {argument: value}) for value in _candidates(tool.name, argument, found)]
-                results.extend(await context.call(*calls) if calls else [])
+                results.extend(await context.call(*(calls or _searches(context, tool, words))))
         return _summary(results)
 
 

@@ -122,7 +122,7 @@ class _Session:
             if answer.refused is not None:
                 self._refused(answer.refused)
             else:
-                await self._live_with(answer.value)
+                await self._live_with(answer.value, cut=answer.paid is not None)
         return self._summary
 
     async def _begin(self) -> None:
@@ -170,12 +170,12 @@ class _Session:
 
     # --- living with an answer -----------------------------------------------------------------------------
 
-    async def _live_with(self, value: Json) -> None:
-        """Do what was decided."""
+    async def _live_with(self, value: Json, cut: bool) -> None:
+        """Do what was decided; or, if a message cut the thought short before it came to that, only remember it."""
         text, calls = value["text"], value["calls"]
         self._decisions += 1
         self._shrinkings = 0
-        if value["stop"] == "interrupted":
+        if cut and value["stop"] == "interrupted":
             if text:
                 self._history.append(decided(text, (), self._decisions))
             self._history.append(remark("You were interrupted here; nothing that you wrote was sent or done."))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..events.event import Json
 from ..worlds.durations import DurationError, microseconds
 from ..worlds.environment import Step
-from ..worlds.facts import FactError, fill
+from ..worlds.facts import FactError, Seen, filled
 from ..worlds.functions import written
 from .agent import ActorError, Call, Context, Message
 
@@ -30,12 +30,16 @@ class StepFailed(ActorError):
 
 
 class Player:
-    """Carries out steps one after the other. `seen` are the values of steps so far, by name."""
+    """Carries out steps one after the other. `seen` are the values that steps already have, by name."""
 
     def __init__(self, context: Context, seen: dict[str, Json] | None = None) -> None:
         self._context = context
-        self.seen: dict[str, Json] = seen or {}
+        self._scope = Seen({f"@{name}": value for name, value in (seen or {}).items()})
         self._inbox: list[Message] = []
+
+    def see(self, step: str, value: Json) -> None:
+        """Give a step its value."""
+        self._scope[f"@{step}"] = value
 
     async def read_openings(self) -> None:
         """Read the request. What it says is no answer to anything, so no step finds it afterwards."""
@@ -53,7 +57,7 @@ class Player:
             label = step.name or f"number {number}"
             value = await self._repeated(step, label)
             if step.name is not None:
-                self.seen[step.name] = value
+                self.see(step.name, value)
 
     async def _repeated(self, step: Step, label: str) -> Json:
         if step.each is None:
@@ -130,10 +134,14 @@ class Player:
         return self._fill(f"={expression}", label, item)
 
     def _fill(self, value: Json, label: str, item: tuple[Json, ...]) -> Json:
+        if item:
+            self._scope["it"] = item[0]
         try:
-            return fill(value, self.seen, *item)
+            return filled(value, self._scope)
         except FactError as error:
             raise StepFailed(label, str(error)) from error
+        finally:
+            self._scope.pop("it", None)
 
 
 def _shown(value: Json) -> str:

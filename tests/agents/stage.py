@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
+
 from coworkenv.agents.agent import Actor, Answer, Call, Interrupted, Message, Perform, Request, Result
 from coworkenv.engine.draw import Drawer
 from coworkenv.events.event import Event, ToolError

@@ -3,11 +3,12 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.agents.agent import Outside
 from coworkenv.agents.answers import Again, Hopeless, judge
 from coworkenv.events.normalise import normalise
-from hypothesis import given
-from hypothesis import strategies as st
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 ANYTHING = st.recursive(

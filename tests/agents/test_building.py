@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
+
 from coworkenv.agents.agent import Answer, Outside
 from coworkenv.agents.building import AGENT_KINDS, BadSpecification, build_agent, build_coworkers
 from coworkenv.agents.coworker import ModelCoworker, RulesCoworker
 from coworkenv.agents.naming import UnknownName
 from coworkenv.agents.persona import PersonaCoworker
 from coworkenv.worlds.world import Persona
-
 from tests.agents.stage import Stage, says, world_of
 
 OFFICE = """

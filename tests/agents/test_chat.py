@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 import trio
+
 from coworkenv.agents.agent import Outside, Request, Unavailable
 from coworkenv.agents.chat import DEFAULT_URL, Server, chat, pause, server_url
 from coworkenv.agents.counting import utf8_4
-
 from tests.loopback import Answering, ModelServer, Reply, completion, in_turn
 
 KEY = "sk-secret-123"

@@ -4,6 +4,9 @@ from decimal import Decimal
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.agents.agent import Answer, Message
 from coworkenv.agents.coworker import ModelCoworker, RulesCoworker, reworded
 from coworkenv.agents.persona import ASIDE, DONE, PersonaCoworker, PersonaOptions
@@ -11,9 +14,6 @@ from coworkenv.agents.sampling import Sampling
 from coworkenv.events.event import Event, MessageSent, Refused
 from coworkenv.worlds.coworker import Planned
 from coworkenv.worlds.world import Persona
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.agents.stage import MINUTE, SECOND, Stage, nobody, says, world_of
 
 OFFICE = """

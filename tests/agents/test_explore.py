@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.agents.agent import Call
 from coworkenv.agents.arguments import keywords, plausible, required
 from coworkenv.agents.explore import Explore, ReadOnly, opens
 from coworkenv.worlds.service import Tool
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.agents.stage import Stage, world_of
 
 DESK = """

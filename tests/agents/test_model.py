@@ -5,6 +5,9 @@ from decimal import Decimal
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.agents.agent import Answer, Call, Interrupted, Message, Price
 from coworkenv.agents.building import build_agent
 from coworkenv.agents.model import GaveUp, ModelAgent, ModelOptions
@@ -12,9 +15,6 @@ from coworkenv.agents.persona import ASIDE, DONE
 from coworkenv.agents.prompts import NAME_LIMIT, wire_name, wire_names
 from coworkenv.events.event import Event, MessageReceived, MessageSent, Refused, ToolCalled, ToolError, ToolReturned
 from coworkenv.worlds.world import Persona
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.agents.stage import MINUTE, SECOND, Stage, nobody, says, world_of
 
 DESK = """

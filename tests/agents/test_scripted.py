@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+
 from coworkenv.agents.agent import Call, Message
 from coworkenv.agents.building import build_agent
 from coworkenv.agents.naming import UnknownName
@@ -10,7 +11,6 @@ from coworkenv.agents.steps import StepFailed
 from coworkenv.agents.trapping import BadTrap
 from coworkenv.events.event import ToolError
 from coworkenv.worlds.document import parse
-
 from tests.agents.stage import MINUTE, SECOND, Stage, world_of
 
 DESK = """

@@ -3,10 +3,11 @@
 import time
 
 import pytest
-from coworkenv.agents.counting import RULES, UTF8_4, as_json, utf8_4
-from coworkenv.agents.window import LEFT_OUT, TURNS_LEFT_OUT, fit, length, shorten
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.agents.counting import RULES, UTF8_4, as_json, utf8_4
+from coworkenv.agents.window import LEFT_OUT, TURNS_LEFT_OUT, fit, length, shorten
 
 TEXT = st.text(alphabet='ab \n"ü漢🙂', max_size=30).flatmap(
     lambda text: st.sampled_from([1, 1, 1, 10, 200]).map(lambda times: text * times)
