@@ -237,6 +237,7 @@ class _Yaml(_Reader):
         if isinstance(position, int):
             line = self.text.count("\n", 0, position) + 1
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+        line = min(line, self.text.count("\n") + 1)
         return NotADocument(f"this is not YAML: {problem}.", (), line)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
-_PART = re.compile(r"(\d{1,9})(ms|us|[dhms])")
+_PART = re.compile(r"([0-9]{1,9})(ms|us|[dhms])")
 LONGEST = 100 * 366 * _UNITS["d"]
 """A hundred years: virtual time stays far from the end of the calendar and of 64 bits."""
 
