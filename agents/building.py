@@ -17,7 +17,6 @@ from ..events.event import Json
 from ..worlds.document import DocumentError, parse
 from ..worlds.world import World
 from .agent import Actor, ActorError, Perform
-from .chat import Server, chat, server_url
 from .coworker import ModelCoworker, RulesCoworker
 from .explore import Explore, ReadOnly
 from .model import ModelAgent, ModelOptions
@@ -25,6 +24,7 @@ from .naming import UnknownName
 from .persona import PersonaCoworker, PersonaOptions
 from .sampling import Sampling
 from .scripted import Noop, Oracle, Script, ScriptStep, Trapped
+from .server import Server, server_url
 
 Options: TypeAlias = Mapping[str, Json]
 _NO_OPTIONS: Options = MappingProxyType({})
@@ -175,7 +175,11 @@ class _Connection(msgspec.Struct, frozen=True):
     perform: Perform | None
 
     def to(self, sampling: Sampling) -> Perform:
-        return self.perform or chat(msgspec.structs.replace(self.server, url=server_url(sampling.url)))
+        if self.perform is not None:
+            return self.perform
+        from .chat import chat  # Here, because HTTP takes long to import and most actors need none.
+
+        return chat(msgspec.structs.replace(self.server, url=server_url(sampling.url)))
 
 
 def _connection(options: Options, perform: Perform | None) -> tuple[_Connection, dict[str, Json]]:

@@ -1,6 +1,6 @@
 """A client for any server that speaks OpenAI's chat completions: asks, retries, and gives up with a reason.
 
-Knows HTTP, the environment's variables and how long to wait. Does not know agents, prompts or what an answer is used
+Knows HTTP, retries and how long to wait. Does not know agents, prompts or what an answer is used
 for; what a response means is `answers`. Runs under trio. The key is sent to the server and appears nowhere else.
 
 Retries draw real randomness and wait real time. Nothing in a log depends on either: what is written down is the answer,
@@ -12,22 +12,20 @@ from __future__ import annotations
 import os
 import random  # noqa: TID251 - spreads retries of many episodes; no event depends on it
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from urllib.parse import urlsplit
 
 import httpx
-import msgspec
 import trio
 
 from ..events.event import Json
 from .agent import Outside, Perform, Request, Unavailable
 from .answers import Again, Hopeless, Verdict, judge, refusal
 from .counting import as_json
+from .server import Server
 
-DEFAULT_URL = "https://api.openai.com/v1"
-URL_VARIABLES = ("COWORKENV_BASE_URL", "OPENAI_BASE_URL")
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 GARBLED_TRIES = 3
@@ -36,25 +34,6 @@ LONGEST_WAIT = 120.0
 """Seconds; a server that asks for more is given up for now."""
 BODY_LIMIT = 64 << 20
 """Bytes of a response that are read."""
-
-
-class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to ask, and how patiently."""
-
-    url: str = DEFAULT_URL
-    timeout: float = 300.0
-    """Seconds that one attempt may take."""
-    attempts: int = 6
-    """How often a request is made before the episode is suspended."""
-    first_wait: float = 0.5
-    """Seconds before the second attempt; doubles each time, up to 30, and is shortened by chance to spread load."""
-
-
-def server_url(given: str | None, environment: Mapping[str, str] | None = None) -> str:
-    """The base URL: as given, else from the environment's variables, else OpenAI's."""
-    variables = os.environ if environment is None else environment
-    found = given or next((variables[name] for name in URL_VARIABLES if variables.get(name)), DEFAULT_URL)
-    return found.rstrip("/")
 
 
 def chat(server: Server, *, key: str | None = None, fraction: Callable[[], float] = random.random) -> Perform:

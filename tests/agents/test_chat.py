@@ -7,8 +7,9 @@ import pytest
 import trio
 
 from coworkenv.agents.agent import Outside, Request, Unavailable
-from coworkenv.agents.chat import DEFAULT_URL, Server, chat, pause, server_url
+from coworkenv.agents.chat import chat, pause
 from coworkenv.agents.counting import utf8_4
+from coworkenv.agents.server import DEFAULT_URL, Server, server_url
 from tests.loopback import Answering, ModelServer, Reply, completion, in_turn
 
 KEY = "sk-secret-123"

@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from coworkenv.agents.building import build_agent, build_coworkers
-from coworkenv.agents.chat import Server, chat
+from coworkenv.agents.chat import chat
+from coworkenv.agents.server import Server
 from coworkenv.engine.episode import Plan, play
 from coworkenv.events.codec import encode
 from coworkenv.events.event import ActorFailed, EffectCancelled, EffectRequested, EpisodeEnded, MessageSent
