@@ -27,7 +27,7 @@ from .functions import ValueProblem, moment, placed
 from .problems import InvalidEnvironment, Problem
 from .service import Service
 from .services.declared import declared
-from .services.library import UnknownService, library, overlay
+from .services.ready import UnknownService, library, overlay
 from .services.table import ServiceError
 from .world import FaultRule, Happening, Opening, World
 

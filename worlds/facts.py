@@ -324,26 +324,16 @@ def unescaped(value: Json, path: Path) -> Json:
 # --- filling in later --------------------------------------------------------------------------------------
 
 
-class _Seen(Mapping[str, Json]):
-    """What an agent has seen, as names with their sign. A step that was left out has the value null."""
+class Seen(dict[str, Json]):
+    """What an agent has seen, as names with their sign (`@step`), and the item `it` where there is one.
 
-    def __init__(self, observations: Mapping[str, Json], item: tuple[Json, ...]) -> None:
-        self.observations = observations
-        self.item = item
+    A step that was left out has the value null.
+    """
 
-    def __getitem__(self, key: str) -> Json:
-        if key == "it" and self.item:
-            return self.item[0]
+    def __missing__(self, key: str) -> Json:
         if key.startswith("@"):
-            return self.observations.get(key[1:])
+            return None
         raise KeyError(key)
-
-    def __iter__(self) -> Iterator[str]:
-        yield from (f"@{step}" for step in self.observations)
-        yield from ("it",) * len(self.item)
-
-    def __len__(self) -> int:
-        return len(self.observations) + len(self.item)
 
 
 def fill(value: Json, observations: Mapping[str, Json], *item: Json) -> Json:
@@ -351,7 +341,10 @@ def fill(value: Json, observations: Mapping[str, Json], *item: Json) -> Json:
 
     `observations` are the values of steps by name; `item`, where given, is called `it`.
     """
-    return filled(value, _Seen(observations, item))
+    seen = Seen({f"@{step}": value for step, value in observations.items()})
+    if item:
+        seen["it"] = item[0]
+    return filled(value, seen)
 
 
 def filled(value: Json, scope: Scope) -> Json:
@@ -360,6 +353,8 @@ def filled(value: Json, scope: Scope) -> Json:
         what = read(value)
         if isinstance(what, Whole):
             return _evaluated(what.node, scope)
+        if len(what) == 1 and isinstance(what[0], str):
+            return what[0]
         return "".join(piece if isinstance(piece, str) else written(_evaluated(piece.node, scope)) for piece in what)
     if isinstance(value, (list, tuple)):
         return [filled(item, scope) for item in value]

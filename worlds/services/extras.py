@@ -44,13 +44,16 @@ class Extras(msgspec.Struct, frozen=True):
     refusal: str = ""
     set: Mapping[str, Formula] = {}
     also: tuple[Also, ...] = ()
+    dated: bool = False
+    """Something in it may ask what time it is, which takes longer to say than most calls take."""
 
     def scope(self, table: Table, record: Record | None, args: Mapping[str, Json], now: Instant) -> dict[str, Json]:
         """What the expressions see of a call: nothing, where there are none."""
         if self is PLAIN:
             return {}
         seen = None if record is None else table.complete(record)
-        return {"record": seen, "args": args, "now": local(now).isoformat()}
+        scope = {"record": seen, "args": args}
+        return {**scope, "now": local(now).isoformat()} if self.dated else scope
 
     def holds(self, scope: Scope) -> bool:
         """Whether the condition does. Raises Refusal where it cannot be worked out."""

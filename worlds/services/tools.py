@@ -143,6 +143,7 @@ def _extras(tool: str, spec: Definition, tables: Mapping[str, Table], arguments:
         refusal=spec.refusal,
         set=formulas(spec.set, before, f"{tool}.set"),
         also=tuple(compile_also(side, tables, after, f"{tool}.also[{index}]") for index, side in enumerate(spec.also)),
+        dated=b"now" in msgspec.json.encode([spec.when, spec.set, spec.also]),
     )
     _check_set(tool, spec, table)
     return extras

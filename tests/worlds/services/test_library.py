@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from coworkenv.worlds.document import parse
 from coworkenv.worlds.environment import Collection, Field, Service, Tool
-from coworkenv.worlds.services import library as shelf
-from coworkenv.worlds.services.library import UnknownService, library, names, overlay, read_service
+from coworkenv.worlds.services import ready as shelf
+from coworkenv.worlds.services.ready import UnknownService, library, names, overlay, read_service
 
 #: For each service its records, then calls in order: tool, arguments, and either part of the result or an error type.
 SESSIONS: dict[str, tuple[dict[str, list[dict[str, Any]]], list[tuple[str, Any, Any]]]] = {

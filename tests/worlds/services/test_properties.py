@@ -7,7 +7,7 @@ from decimal import Decimal
 from coworkenv.worlds.environment import Collection, Field, Service
 from coworkenv.worlds.records import initial_state
 from coworkenv.worlds.services.declared import declared
-from coworkenv.worlds.services.library import library, names
+from coworkenv.worlds.services.ready import library, names
 from hypothesis import given
 from hypothesis import strategies as st
 
