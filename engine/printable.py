@@ -56,6 +56,15 @@ def shortened(text: str, cells: int) -> str:
     return text if cell_len(text) <= cells else set_cell_size(text, cells - 1).rstrip() + "…"
 
 
+def elided(name: str, cells: int) -> str:
+    """A name in at most `cells` cells. What is cut is its middle: names that begin alike often end differently."""
+    name = printable(name[:1000])
+    if cell_len(name) <= cells or cells < 5:
+        return shortened(name, cells)
+    tail = cells * 3 // 5
+    return f"{set_cell_size(name, cells - tail - 1)}…{set_cell_size(name[::-1], tail)[::-1]}"
+
+
 def as_json(value: Json) -> str:
     """A value as JSON text that is safe on a terminal, too: what JSON leaves raw there is escaped."""
     text = _encode(value).decode("utf-8", "replace")

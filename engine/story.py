@@ -100,13 +100,14 @@ class _Teller:
 
     def _sent(self, event: Event, body: MessageSent) -> None:
         words: list[Word] = [("said", f"“{body.text}”")]
-        if body.mark:
-            words.insert(0, ("mark", f"✓{body.mark} "))
+        then: list[Word] = []
         if body.gives:
-            words.insert(0, ("good", f"gives {', '.join(body.gives)} "))
+            then.append(("good", f"gives {', '.join(body.gives)} "))
+        if body.mark:
+            then.append(("mark", f"✓ {body.mark} "))
         if event.seq not in self._reads:
-            words.insert(0, ("quiet", "never read: "))
-        self._add("sent", event, words, peer=body.to, subject=event.seq)
+            then.append(("quiet", "never read"))
+        self._add("sent", event, words, then=then, peer=body.to, subject=event.seq)
 
     def _received(self, event: Event, body: MessageReceived) -> None:
         sent = self._events.get(body.message)

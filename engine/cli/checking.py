@@ -5,12 +5,13 @@ Knows how findings are told. Does not know how they are found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
 import click
 import msgspec
 import trio
+from rich.console import Console
 from rich.text import Text
 
 from ...events.event import CheckGraded, Json
@@ -29,6 +30,9 @@ from .options import all_option, chosen, json_option, log_option, opened
 from .places import only_one
 from .results import SHORT, grade_text
 from .screen import Screen, print_json, say, screen
+
+_MEASURE = Console(width=100)
+"""Wrapping text needs a console, though not what it writes to."""
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -169,12 +173,12 @@ def say_grade(out: Screen, row: StreamRow, graded: Graded | None) -> None:
         return
     say(out, heading, grade_text(graded.score, graded.passed), (f"  by {printable(graded.rule)}", "dim"))
     for check in graded.checks:
-        for line in check_lines(check):
+        for line in check_lines(check, out.width):
             out.print(line, soft_wrap=True)
 
 
-def check_lines(check: CheckGraded) -> list[Text]:
-    """One check, what it found, and the events that show it."""
+def check_lines(check: CheckGraded, width: int) -> Iterator[Text]:
+    """One check, what it found, and the events that show it, in lines of at most `width` cells."""
     if not check.applies:
         mark, style = "–", "dim"
     elif check.passed:
@@ -182,9 +186,13 @@ def check_lines(check: CheckGraded) -> list[Text]:
     else:
         mark, style = "✗", "bold red"
     kind = "gate" if check.gate else f"×{check.weight}"
-    line = Text.assemble((f"  {mark} ", style), (f"{kind:>4} ", "dim"), (f"{printable(check.check):<22} ", "bold"))
-    line.append(printable(check.says), "dim" if not check.applies else "")
+    head = Text.assemble((f"  {mark} ", style), (f"{kind:>4} ", "dim"), (f"{printable(check.check):<20} ", "bold"))
+    says = Text(printable(check.says), "dim" if not check.applies else "")
     if check.evidence:
         shown = ", ".join(map(str, check.evidence[:8])) + (" …" if len(check.evidence) > 8 else "")
-        line.append(f" [{shown}]", "blue")
-    return [line]
+        says.append(f" [{shown}]", "blue")
+    indent = head.cell_len
+    for line in says.wrap(_MEASURE, max(20, width - indent)):
+        line.rstrip()
+        yield Text.assemble(head, line)
+        head = Text(" " * indent)

@@ -9,9 +9,10 @@ import click
 
 from .checking import grade, verify_
 from .comparing import diff, stats
+from .demo import demo
 from .exchanging import export, import_
 from .forking import fork
 from .looking import list_, show
 from .running import resume, run
 
-commands: list[click.Command] = [run, show, list_, verify_, grade, fork, resume, diff, stats, export, import_]
+commands: list[click.Command] = [run, show, list_, verify_, grade, fork, resume, diff, stats, export, import_, demo]

@@ -24,14 +24,14 @@ from ..effects import prompt_after
 from ..moments import clock_time, day, length
 from ..plan import document_of, world_from
 from ..printable import as_json as json_text
-from ..printable import printable, printable_lines, shortened
+from ..printable import elided, printable, printable_lines
 from ..replay import state_after
 from ..show import conversation, event_line, moments_json, start_of, state_lines, timeline
 from ..story import story
 from .failures import Told
 from .grades import grades_of
-from .options import SEQ, Whole, json_option, log_option, opened
-from .results import SHORT, grade_text
+from .options import SEQ, json_option, log_option, opened, whole
+from .results import SHORT, grade_text, shares
 from .screen import Screen, print_json, say, screen
 
 STATUS = {"ended": "", "suspended": "yellow", "running": "cyan"}
@@ -42,7 +42,7 @@ STATUS = {"ended": "", "suspended": "yellow", "running": "cyan"}
 @click.option("--agent", "-a", metavar="GLOB", help="Only agents that match.")
 @click.option("--status", type=click.Choice(["ended", "suspended", "running"]), help="Only with this status.")
 @click.option("--failed", is_flag=True, help="Only those whose grade is not a pass.")
-@click.option("--last", type=Whole(1, 2**31), help="Only the newest N.")
+@click.option("--last", type=whole(1, 2**31), help="Only the newest N.")
 @log_option
 @json_option
 def list_(
@@ -90,14 +90,15 @@ def _table(rows: Sequence[StreamRow], grades: Mapping[str, Any], width: int) -> 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name in ("episode", "environment", "agent", "seed", "result", "events", "when"):
         table.add_column(name, justify="right" if name in ("seed", "events") else "left", no_wrap=True)
-    room = max(24, width - 50)
+    forks = 7 * any(row.parent for row in rows)
+    first, second = shares(width - 58 - forks, [name_of(row) for row in rows], [row.agent for row in rows])
     for row in rows:
         grade = grades.get(row.id)
         fork = f" ⑂ {row.parent[:4]}" if row.parent else ""
         table.add_row(
             Text(row.id[:SHORT], "dim"),
-            shortened(name_of(row), room * 2 // 3 - len(fork)) + fork,
-            shortened(row.agent, room // 3),
+            elided(name_of(row), first) + fork,
+            elided(row.agent, second),
             str(row.seed),
             grade_text(grade["score"], grade["passed"]) if grade else Text(row.status, STATUS[row.status]),
             str(row.count),
@@ -190,17 +191,16 @@ def _lines(log: Log, row: StreamRow, events: Sequence[Event], view: str | None, 
 
 
 def _heading(log: Log, row: StreamRow, events: Sequence[Event]) -> Text:
-    """Who played what, when, and how it went, on one line."""
+    """Who played what, how it went, and when."""
     start, last = start_of(events), events[-1].at if events else 0
     line = Text.assemble((row.id, "bold"), "  ", printable(name_of(row)), "  ", (printable(row.agent), "bold"))
-    line.append(
-        f"  seed {row.seed}  {day(start)}, {clock_time(start, 0)}–{clock_time(start, last)} ({length(last)})", "dim"
-    )
     grade = grades_of(log, row.id).get(row.id)
     if grade is not None:
         line.append("  ").append_text(grade_text(grade["score"], grade["passed"]))
+    clock = f"{clock_time(start, 0)} to {clock_time(start, last)}, {length(last)}"
+    line.append(f"\nseed {row.seed}, trial {row.trial}; {day(start)}, {clock} of virtual time", "dim")
     if row.parent is not None:
-        line.append(f"\nfork of {row.parent}", "yellow")
+        line.append(f"\na fork of {row.parent}", "yellow")
     return line
 
 

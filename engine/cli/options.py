@@ -26,28 +26,24 @@ LOG = "coworkenv.db"
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-class Whole(click.ParamType[int]):
-    """A whole number between two bounds."""
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A type for click: a whole number between two bounds, called `N` in help."""
 
-    name = "N"
-
-    def __init__(self, least: int, most: int) -> None:
-        self._least = least
-        self._most = most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def n(value: str) -> int:
         try:
             number = int(value)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number", param, ctx)
-        if not self._least <= number <= self._most:
-            self.fail(f"{number} is not between {self._least} and {self._most}", param, ctx)
+            raise click.BadParameter(f"{value!r} is not a whole number") from None
+        if not least <= number <= most:
+            raise click.BadParameter(f"{number} is not between {least} and {most}")
         return number
 
+    return n
 
-SEQ = Whole(0, 2**62)
+
+SEQ = whole(0, 2**62)
 """The number of an event."""
-SEED = Whole(-(2**62), 2**62)
+SEED = whole(-(2**62), 2**62)
 
 
 def log_option(command: F) -> F:

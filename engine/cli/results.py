@@ -18,7 +18,7 @@ from ...events.event import Json
 from ...worlds.checks.scoring import trials
 from ..grading import Graded
 from ..moments import length
-from ..printable import printable, shortened
+from ..printable import elided, printable
 from ..rollout import Result
 from .screen import Screen, say
 
@@ -77,10 +77,18 @@ def results_table(results: Sequence[Result], width: int) -> Table:
         ("episode", "left"),
     ):
         table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
-    room = max(24, width - 56)
-    for (environment, agent), group in grouped(results).items():
-        table.add_row(shortened(environment, room * 2 // 3), shortened(agent, room // 3), *_cells(group))
+    groups = grouped(results)
+    first, second = shares(width - 54, [environment for environment, _ in groups], [agent for _, agent in groups])
+    for (environment, agent), group in groups.items():
+        table.add_row(elided(environment, first), elided(agent, second), *_cells(group))
     return table
+
+
+def shares(room: int, first: Sequence[str], second: Sequence[str]) -> tuple[int, int]:
+    """How wide two columns of names may be, given what both have together: neither gets more than it needs."""
+    wanted = max(map(len, second), default=0)
+    narrow = min(wanted, max(room // 3, room - max(map(len, first), default=0)))
+    return max(12, room - narrow), max(8, narrow)
 
 
 def _cells(group: Sequence[Result]) -> list[Text | str]:

@@ -23,7 +23,7 @@ from ..plan import Plan, episode_id, plan_of
 from ..rollout import Result, result_of, rollout
 from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
-from .options import SEED, Whole, all_option, chosen, json_option, log_option, opened, pairs, value_of
+from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
 from .results import plain, result_line, say_summary, summary
 from .root import INTERRUPTED, warn
@@ -36,11 +36,11 @@ from .screen import Screen, print_json, say, screen
 @click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the model: temperature=0.7, …")
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL or persona:MODEL")
 @click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]")
-@click.option("--trials", default=1, type=Whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
+@click.option("--trials", default=1, type=whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
 @click.option("--seed", default=0, type=SEED, help="Of the first trial.")
 @click.option("--twins", is_flag=True, help="The twins of each environment, too.")
 @click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches.")
-@click.option("--concurrency", default=32, type=Whole(1, 4096), help="Episodes at once (32).")
+@click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
 @click.option("--mode", default="sane", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services.")
 @click.option(
     "--durability", default="batch", type=click.Choice(["batch", "each"]), help="each: every step is on disk."
@@ -118,7 +118,7 @@ def _plans(
 @click.command(short_help="Go on with suspended episodes.")
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @all_option("suspended episodes")
-@click.option("--concurrency", default=32, type=Whole(1, 4096), help="Episodes at once (32).")
+@click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
 @log_option
 @json_option
 def resume(names: tuple[str, ...], everything: bool, concurrency: int, log_path: str, as_json: bool) -> int:
