@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ..events.event import Json, Refused
+from ..events.event import Json, MessageSent, Refused
 from .agent import ActorError, Answer, Call, Context, Interrupted, Message, Perform, Request
 from .counting import RULES, UTF8_4
 from .naming import UnknownName, nearest
@@ -108,6 +108,7 @@ class _Session:
         self._requester = ""
         self._decisions = 0
         self._rounds = 0
+        """How often it has said something to whoever asked and waited for the answer."""
         self._refusals = 0
         self._shrinkings = 0
         self._summary: str | None = None
@@ -130,6 +131,8 @@ class _Session:
         self._requester = messages[0].sender if messages else next(iter(self._context.people), "")
         self._history.append(request(self._world, messages, self._context.people))
         self._keep = len(self._history)
+        past = [event.body for event in self._context.past]
+        self._rounds = sum(isinstance(body, MessageSent) and body.mark != ASIDE for body in past)
         taken_over = handed_over(self._context.past)
         if taken_over is not None:
             self._history.append(taken_over)

@@ -79,7 +79,12 @@ def offered(tools: Sequence[Tool], wire: Mapping[str, str]) -> dict[str, Json]:
 
 def clock(world: World, at: int) -> str:
     """A moment as people write it, such as `Tuesday 2026-03-03 09:04`."""
-    return Instant(world.start, at).date().strftime("%A %Y-%m-%d %H:%M")
+    date = Instant(world.start, at).date()
+    # Not `strftime`: its names of days depend on the machine's language.
+    return f"{_DAYS[date.weekday()]} {date.date().isoformat()} {date.hour:02d}:{date.minute:02d}"
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def instructions(world: World, people: Mapping[str, str], now: int) -> str:
@@ -161,11 +166,16 @@ def decided(text: str, calls: Sequence[Json], decision: int) -> dict[str, Json]:
             {
                 "id": call_id(decision, index),
                 "type": "function",
-                "function": {"name": wire_name(call["name"]), "arguments": as_json(call["args"] or {})},
+                "function": {"name": wire_name(call["name"]), "arguments": as_json(_arguments(call["args"]))},
             }
             for index, call in enumerate(calls)
         ]
     return message
+
+
+def _arguments(args: Json) -> Json:
+    """Arguments as servers take them back: an object, even where a model gave something else."""
+    return args if isinstance(args, dict) else {}
 
 
 def returned(decision: int, index: int, text: str) -> dict[str, Json]:

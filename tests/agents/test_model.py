@@ -284,6 +284,13 @@ def test_after_the_last_round_the_next_text_ends():
     assert [sent.text for sent in stage.sent] == ["Since when?"]
 
 
+def test_whoever_takes_over_has_only_the_rounds_that_are_left():
+    past = [Event(2, 0, "agent", 1, MessageSent(to="lena", text="Since when?"))]
+    stage = clinic(1, past=past, answers=[says("Take tea.")])
+    assert stage.play(AGENT) == "Take tea."
+    assert stage.sent == []
+
+
 def test_what_is_said_beside_calls_is_heard_by_the_persona_and_not_answered():
     stage = clinic(
         2,
