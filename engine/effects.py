@@ -23,6 +23,8 @@ class Journal(msgspec.Struct, frozen=True):
 
     resolved: dict[int, EffectResolved] = {}
     cancelled: frozenset[int] = frozenset()
+    observed: dict[int, bytes] = {}
+    """What was observed with answers that another stream was given: to be kept here, too."""
 
     def settles(self, effect: int) -> bool:
         """Whether the real world need not be asked."""

@@ -6,7 +6,7 @@ virtual time (`kernel`), how answers are kept (`effects`), or how a stream says 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -16,11 +16,12 @@ import trio
 from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
 from ..events.codec import decode
-from ..events.errors import NotFound, StreamExists
-from ..events.event import EffectResolved, EpisodeForked, Event
+from ..events.errors import LogError, StreamExists
+from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
-from .effects import Effects, Journal
+from .effects import Effects
+from .inheritance import known
 from .kernel import Kernel
 from .leases import take
 from .plan import (
@@ -30,7 +31,6 @@ from .plan import (
     changes_of,
     episode_id,
     forks_of,
-    journal_of,
     plan_of,
 )
 from .recording import Comparing, Recorder, Recording, Unrecorded
@@ -119,36 +119,14 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]
     async with trio.open_nursery() as nursery:
-        recorder = Comparing(raw, Recording(appender))
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, events))
+        recorder, journal = Comparing(raw, Recording(appender)), known(log, row.id, events)
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal)
         rest = execute(kernel, forks_of(events), perform=perform)
         episode, failure = await conclude(row.id, kernel, appender, rest)
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
     return episode
-
-
-def known(log: Log, events: Sequence[Event], until: int | None = None) -> Journal:
-    """What a stream, up to event `until`, can go on with: its own answers, and those that the episodes it was forked
-    from have to requests which the fork found on their way."""
-    journal = journal_of(events, until)
-    resolved = dict(journal.resolved)
-    for seq, forked in forks_of(events):
-        if until is None or seq <= until:
-            resolved = {**_answers_of_parent(log, forked), **resolved}
-    return Journal(resolved, journal.cancelled)
-
-
-def _answers_of_parent(log: Log, forked: EpisodeForked) -> Mapping[int, EffectResolved]:
-    """Nothing where the parent was deleted, or lies in another log: what it was told is asked again."""
-    try:
-        raw = list(log.read_raw(forked.parent))
-    except NotFound:
-        return {}
-    if len(raw) <= forked.seq or raw[forked.seq][2].hex() != forked.digest:
-        return {}
-    return journal_of([decode(data, log.blob) for _, data, _ in raw], forked.seq).resolved
 
 
 async def conclude(
@@ -172,8 +150,13 @@ async def conclude(
         # Also when cancelled, by Ctrl-C say: what has been appended is made durable before anybody leaves.
         with trio.CancelScope(shield=True):
             await kernel.close()
-            if not appender.failed:
-                await appender.close(status, reason)
+            try:
+                if not appender.failed:
+                    await appender.close(status, reason)
+            except LogError as error:
+                failure = failure or error
+            else:
+                failure = failure or appender.untold
     return Episode(id=stream, status=status, reason=reason, events=kernel.events), failure
 
 

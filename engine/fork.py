@@ -21,7 +21,8 @@ from ..events.log import Log, StreamRow
 from ..events.normalise import normalise
 from . import wall
 from .effects import Effects
-from .episode import Episode, conclude, execute, known, resume_episode
+from .episode import Episode, conclude, execute, resume_episode
+from .inheritance import known
 from .kernel import Changes, Kernel
 from .leases import take
 from .order import AGENT
@@ -55,7 +56,9 @@ async def fork_episode(
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         recorder = Comparing([data for _, data, _ in stored])
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, events))
+        kernel = Kernel(
+            plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, row.id, events)
+        )
         try:
             await execute(kernel, forks_of(events), at, perform)
             last = len(kernel.events) - 1
@@ -63,7 +66,7 @@ async def fork_episode(
             name = fork_id(forked)
             _check(kernel, changed)
             if not _holds(log, name):
-                kernel.journal = known(log, events, last)
+                kernel.journal = known(log, row.id, events, last)
                 episode, failure = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
         except Divergence as difference:
             failure = EpisodeError(

@@ -383,6 +383,8 @@ class Kernel:
         pending.resolved = seq
         if outside is not None and outside.observed:
             self._recorder.observe(seq, _json(normalise(outside.observed)[0]))
+        elif pending.seq in self.journal.observed:
+            self._recorder.observe(seq, self.journal.observed[pending.seq])
         if pending.seat.name == AGENT:
             self._tokens += resolved.tokens or 0
             if self._tokens > self.world.limits.tokens:
