@@ -22,7 +22,7 @@ RawEvent: TypeAlias = tuple[int, bytes, bytes]
 """An event as it is stored: its `seq`, its canonical bytes, its digest (32 bytes)."""
 
 Kind: TypeAlias = Literal[
-    "changed", "digest", "missing", "duplicated", "reordered", "cut", "extra", "blob", "observation"
+    "changed", "digest", "missing", "duplicated", "reordered", "cut", "extra", "blob", "observation", "row", "grade"
 ]
 
 

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from .appender import Appender
-from .chain import GENESIS, RawEvent, followed
+from .chain import GENESIS, Finding, RawEvent, followed
 from .codec import Blob, blob_of, references, seq_of
 from .errors import (
     Ambiguous,
@@ -170,6 +170,14 @@ class Log(Protocol):
         ...
 
     def clear_grades(self) -> None: ...
+
+    def damage(self, stream: str) -> tuple[Finding, ...]:
+        """What is wrong with a stream's row, or with the list of what lies beside its events. See `verify_stream`."""
+        ...
+
+    def file_damage(self) -> tuple[str, ...]:
+        """What is wrong with the store itself, in sentences; reads all of it."""
+        ...
 
     def close(self) -> None: ...
 

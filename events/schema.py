@@ -141,8 +141,11 @@ def _tables(db: Database) -> None:
         "key": int, "id": str, "kind": str, "parent": str, "of": str, "environment": str, "twin": str, "agent": str,
         "seed": int, "trial": int, "status": str, "reason": str, "count": int, "digest": str, "created": float,
         "host": str, "versions": str, "meta": str, "lease": int, "holder": str, "until": float,
+        "beside": str, "seal": str,
     }  # fmt: skip
-    sql = db.create_table_sql("stream", stream, pk="key", not_null=("id", "kind", "status", "count", "lease"))
+    sql = db.create_table_sql(
+        "stream", stream, pk="key", not_null=("id", "kind", "status", "count", "lease", "beside", "seal")
+    )
     # A key must not come back after a delete: whoever still holds a lease of the old stream would write into the new.
     db.execute(sql.replace("PRIMARY KEY", "PRIMARY KEY AUTOINCREMENT"))
     db.table("stream").create_index(["id"], unique=True)

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from . import schema
+from . import schema, seals
 from .appender import Appender, Part
-from .chain import GENESIS, RawEvent
+from .chain import GENESIS, Finding, RawEvent
 from .codec import Blob, blob_of, decode, from_json, to_json
 from .errors import (
     Closed,
@@ -81,6 +81,8 @@ class SqliteLog(Log):
         self._wait = wait
         self._lock = threading.RLock()
         self._closed = False
+        self._changed: dict[int, int] = {}
+        """Streams that the transaction under way changes, with the marks that came or went beside their events."""
         self._writer: Writer | None = None
         self._writes: sqlite3.Connection | None = None
         self._reads: sqlite3.Connection | None = self._to_read(create)
@@ -106,6 +108,7 @@ class SqliteLog(Log):
                 "WHERE key = ?",
                 (holder, now + LEASE, key),
             )
+            self._touch(key)
         digest = bytes.fromhex(row.digest) if row.count else GENESIS
         appender = Appender(self._writer, row.id, key, lease + 1, row.count, digest)
         self._writer.opened(appender, now)
@@ -149,6 +152,7 @@ class SqliteLog(Log):
                 ((part.appender.key, seq, data.decode(), digest) for part in kept for seq, data, digest in part.rows),
             )
             for part in kept:
+                self._touch(part.appender.key)
                 for blob in part.blobs:
                     self._insert_blob(conn, part.appender.key, blob)
                 for seq, name, blob in part.observations:
@@ -187,6 +191,8 @@ class SqliteLog(Log):
                 "UPDATE stream SET status = 'suspended', holder = NULL, until = NULL WHERE key = ? AND lease = ?",
                 [(appender.key, appender.lease) for appender in appenders],
             )
+            for appender in appenders:
+                self._touch(appender.key)
 
     def put_observation(self, stream: str, seq: int, name: str, content: bytes) -> None:
         with self._transaction() as conn:
@@ -238,20 +244,32 @@ class SqliteLog(Log):
         places = ", ".join("?" * len(values))
         cells = [value.decode() if isinstance(value, bytes) else value for value in values.values()]
         try:
-            added = conn.execute(f"INSERT INTO stream ({_ROW}, lease) VALUES ({places}, 0)", cells)
+            added = conn.execute(
+                f"INSERT INTO stream ({_ROW}, lease, beside, seal) VALUES ({places}, 0, ?, '')", (*cells, seals.NOTHING)
+            )
         except sqlite3.IntegrityError as error:
             raise StreamExists(f"stream {row.id} is already in {self.path}") from error
         assert added.lastrowid is not None
+        self._touch(added.lastrowid)
         return added.lastrowid
 
     def _insert_blob(self, conn: sqlite3.Connection, key: int, blob: Blob) -> None:
         if conn.execute("SELECT 1 FROM blob WHERE digest = ?", (blob.digest,)).fetchone() is None:
             conn.execute("INSERT INTO blob VALUES (?, ?)", (blob.digest, zlib.compress(blob.content)))
-        conn.execute("INSERT OR IGNORE INTO blob_use VALUES (?, ?)", (key, blob.digest))
+        if conn.execute("INSERT OR IGNORE INTO blob_use VALUES (?, ?)", (key, blob.digest)).rowcount:
+            self._touch(key, seals.mark("blob", blob.digest))
 
     def _insert_observation(self, conn: sqlite3.Connection, key: int, seq: int, name: str, blob: Blob) -> None:
         self._insert_blob(conn, key, blob)
+        sql = "SELECT digest FROM observation WHERE stream = ? AND seq = ? AND name = ?"
+        for (before,) in conn.execute(sql, (key, seq, name)).fetchall():
+            self._touch(key, seals.mark("observation", seq, name, before))
         conn.execute("INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?)", (key, seq, name, blob.digest))
+        self._touch(key, seals.mark("observation", seq, name, blob.digest))
+
+    def _touch(self, key: int, mark: int = 0) -> None:
+        """Note that the transaction under way changes a stream's row, or what lies beside its events."""
+        self._changed[key] = self._changed.get(key, 0) ^ mark
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -259,8 +277,10 @@ class SqliteLog(Log):
         with self._lock, schema.translated(self.path):
             conn = self._to_write()
             conn.execute("BEGIN IMMEDIATE")
+            self._changed = {}
             try:
                 yield conn
+                seals.renew(conn, self._changed)
             except BaseException:
                 if conn.in_transaction:  # SQLite has rolled back some errors itself
                     conn.execute("ROLLBACK")
@@ -367,6 +387,15 @@ class SqliteLog(Log):
             Grade(id, by, from_json(text)) for id, by, text in self._query(f"{sql} ORDER BY s.key, g.grader", *given)
         ]
 
+    def damage(self, stream: str) -> tuple[Finding, ...]:
+        key = self._keyed(stream)[0]
+        with schema.translated(self.path):
+            return tuple(seals.broken(self._reading(), key))
+
+    def file_damage(self) -> tuple[str, ...]:
+        with schema.translated(self.path):
+            return tuple(seals.file_damage(self._reading()))
+
     def close(self) -> None:
         """Close the file. Iterators that are still reading it raise Closed."""
         with self._lock:
@@ -377,10 +406,13 @@ class SqliteLog(Log):
             self._closed = True
 
     def _query(self, sql: str, *values: Any) -> list[Any]:
+        with schema.translated(self.path):
+            return self._reading().execute(sql, values).fetchall()
+
+    def _reading(self) -> sqlite3.Connection:
         if self._reads is None:
             raise Closed(f"{self.path} was closed")
-        with schema.translated(self.path):
-            return self._reads.execute(sql, values).fetchall()
+        return self._reads
 
 
 def _row(cells: Sequence[Any]) -> StreamRow:

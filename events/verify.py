@@ -1,4 +1,4 @@
-"""Whether a stored stream is sound: its chain, its length, its large values, its observations.
+"""Whether a stored stream is sound: its chain, its length, its large values, its observations, its row.
 
 Knows what a log promises about stored bytes. Does not know what the events mean, so it says nothing about whether an
 episode could have happened: that is what re-execution is for.
@@ -15,14 +15,15 @@ from .log import Log, StreamRow
 
 
 def verify_stream(log: Log, stream: str) -> tuple[Finding, ...]:
-    """All damage to a stream, ordered by the event concerned; nothing if it is sound. Raises NotFound and Ambiguous."""
+    """All damage to a stream, ordered by the event concerned, then what concerns its row as a whole; nothing if it is
+    sound. Raises NotFound and Ambiguous."""
     row = log.row(stream)
     found: list[Finding] = []
     # Somebody may be appending: what has come since the row was read is not looked at.
     events = log.read_raw(row.id, 0, row.count if row.status == "running" else None)
     found += verify_chain(_with_blobs(log, events, found), row.count, _digest(row))
     found += _observations(log, row)
-    return tuple(sorted(found, key=lambda finding: finding.seq))
+    return (*sorted(found, key=lambda finding: finding.seq), *log.damage(row.id))
 
 
 def _digest(row: StreamRow) -> bytes | None:
