@@ -13,8 +13,6 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-import msgspec
-
 from .errors import NotJson
 from .event import Json
 
@@ -26,8 +24,6 @@ DIGITS = 400
 
 _WORD = re.compile(r"\w+")
 _INTEGER = re.compile(r"-?\d+")
-_POINTED = re.compile(r"-?\d{1,40}\.\d{1,40}")
-_copy = msgspec.to_builtins
 _SMALL = 1 << 64
 _LIMIT = 10**DIGITS
 
@@ -41,32 +37,8 @@ def normalise(value: object) -> tuple[Json, tuple[str, ...]]:
     Raises NotJson, with the path, for NaN, infinities, numbers of more than 400 digits, sets, bytes, keys that are no
     strings, other types, and values deeper than 64.
     """
-    if _is_normal(value, DEPTH):
-        return _copy(value, builtin_types=(Decimal,)), ()
     notes: list[str] = []
     return _normal(value, None, 0, notes), tuple(notes)
-
-
-def _is_normal(value: object, depth: int) -> bool:
-    """Whether an event may hold `value` as it is. True of nearly everything; False may also mean that it is unusual."""
-    kind = type(value)
-    if kind is str:
-        return value.isascii()  # type: ignore[attr-defined, no-any-return]
-    if kind is int:
-        return -_SMALL < value < _SMALL  # type: ignore[operator, no-any-return]
-    if kind is dict:
-        for key, item in value.items():  # type: ignore[attr-defined]
-            if type(key) is not str or not key.isascii() or not _is_normal(item, depth - 1):
-                return False
-        return depth > 0
-    if kind is list:
-        for item in value:  # type: ignore[attr-defined]
-            if not _is_normal(item, depth - 1):
-                return False
-        return depth > 0
-    if kind is Decimal:
-        return _POINTED.fullmatch(str(value)) is not None
-    return value is None or kind is bool
 
 
 def _normal(value: Any, path: _Path, depth: int, notes: list[str]) -> Json:
