@@ -250,7 +250,7 @@ def rebuild(document: str) -> World:
     try:
         data = _DECODER.decode(document)
         format_ = data.get("environment") if isinstance(data, dict) else None
-        if format_ not in FORMATS:
+        if not isinstance(format_, str) or format_ not in FORMATS:
             raise _invalid((), f"a document of the format {format_!r} is unknown to this release.")
         return FORMATS[format_](data)
     except msgspec.MsgspecError as error:

@@ -5,7 +5,8 @@ resolved environment does when it is played is `world`. Every struct is strict: 
 
 Values written as strings may be references. `$order.id` is a fact, `=$price * 2` an expression over facts, and
 `"It is ${order.id}."` a text with facts in it. In the oracle, `@step.field` and `@{step.field}` are values that
-the agent has seen. A literal text that starts with one of these signs doubles it (`$$5`, `@@home`, `==`).
+the agent has seen. A literal text that starts with one of these signs doubles it (`$$5`, `@@home`, `==`); `facts` says
+which places may refer to what, and `syntax` what an expression can say.
 Durations are texts such as `90s`, `4m`, `1h30m`, `2d`. Dates and times are ISO 8601 texts.
 """
 
@@ -234,7 +235,10 @@ class Change(Part, frozen=True):
 
 
 class Entry(Part, frozen=True):
-    """One entry of the timeline. It fires once, `after` its condition or at its time."""
+    """One entry of the timeline. It fires once, `after` its condition or at its time.
+
+    One that neither says nor changes anything is a moment that a check can refer to (`before: {fired: NAME}`).
+    """
 
     name: str | None = None
     at: Duration | None = None
@@ -322,7 +326,7 @@ class Step(Part, frozen=True):
     wait: str | None = None
     """Waits for any next message of a person; its value is what the message gives."""
     limit: Duration | None = None
-    """How long to wait at most; the value is then null."""
+    """How long to wait at most; the value is then null. It may have been read somewhere (`@rule.patience`)."""
     calc: Expression | None = None
     each: Expression | None = None
     """The step is done once for each item of this list, called `it`; its value is the list of values."""

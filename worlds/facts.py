@@ -31,8 +31,8 @@ from .syntax import Literal, did_you_mean
 
 __all__ = ["FactError", "escaped", "fill", "filled", "literal", "place", "resolve", "unescaped"]
 
-SIZE = 32_000_000
-"""Characters that all references of one environment may come to."""
+SIZE = 16_000_000
+"""Characters that all references of one environment may come to; a value counts as sixteen."""
 
 ORACLE = frozenset({"@", "it"})
 SERVICE = frozenset({"record", "args", "now", "it"})
@@ -164,7 +164,7 @@ class _Facts:
                 waiting += [(inner, depth + 1) for inner in item.values()]
             elif isinstance(item, list):
                 waiting += [(inner, depth + 1) for inner in item]
-            self.left -= 8 + (len(item) if isinstance(item, str) else 0)
+            self.left -= 16 + (len(item) if isinstance(item, str) else 0)
             if self.left < 0 or depth > DEEPEST:
                 raise FactError("the facts are too large, or nested too deep, once their references are filled in.")
 
@@ -182,7 +182,7 @@ def _known(node: Node, value: Callable[[Reference], Json]) -> Json:
     try:
         return evaluate(substitute(node, value), {})
     except ExpressionError as error:
-        raise FactError(f"{error.message} (in {shown(write(node))})") from None
+        raise FactError(f"in {shown(write(node))}: {error.message}") from None
 
 
 def _refuse(node: Node, later: frozenset[str]) -> bool:
@@ -367,4 +367,4 @@ def _evaluated(node: Node, scope: Scope) -> Json:
     try:
         return evaluate(node, scope)
     except ExpressionError as error:
-        raise FactError(f"{error.message} (in {shown(write(node))})") from None
+        raise FactError(f"in {shown(write(node))}: {error.message}") from None

@@ -249,9 +249,17 @@ def splits(value: Json, separator: Json, spend: Spend) -> list[Json]:
     return [part.strip() for part in parts]
 
 
-def between(value: Json, left: Json, right: Json) -> Json:
-    """What stands in a text between two others; null where they do not occur. Nothing on the left is the beginning."""
+def contains(value: Json, part: Json, spend: Spend) -> bool:
+    """Whether a text has another one in it, letter by letter."""
+    whole = text(value, "contains")
+    spend(len(whole) // 256)
+    return text(part, "contains") in whole
+
+
+def between(value: Json, left: Json, right: Json, spend: Spend) -> Json:
+    """What stands in a text between two others, which may be empty; null where they do not occur."""
     whole, opening, closing = text(value, "between"), text(left, "between"), text(right, "between")
+    spend(len(whole) // 256)
     start = whole.find(opening)
     if start < 0:
         return None
@@ -396,12 +404,12 @@ FUNCTIONS: dict[str, Callable[[Sequence[Any], Spend], Json]] = {
     "floor": lambda a, _: rounded(a[0], 0, ROUND_FLOOR),
     "ceil": lambda a, _: rounded(a[0], 0, ROUND_CEILING),
     "abs": lambda a, _: negative(a[0]) if number(a[0], "abs") < 0 else a[0],
-    "contains": lambda a, _: text(a[1], "contains") in text(a[0], "contains"),
+    "contains": lambda a, spend: contains(a[0], a[1], spend),
     "lower": lambda a, _: short(text(a[0], "lower").lower()),
     "upper": lambda a, _: short(text(a[0], "upper").upper()),
     "join": lambda a, spend: joined(a[0], a[1], spend),
     "split": lambda a, spend: splits(a[0], a[1], spend),
-    "between": lambda a, _: between(a[0], a[1], a[2]),
+    "between": lambda a, spend: between(a[0], a[1], a[2], spend),
     "text": lambda a, _: joined([a[0]], "", lambda _: None),
     "number": lambda a, _: parsed_number(a[0]),
     "date_add": lambda a, _: date_add(a[0], a[1]),

@@ -217,5 +217,4 @@ def _in_twin(finding: Finding, twin: str, document: Document) -> Problem:
         depth += 1
     own = depth == len(finding.path) or (depth > 0 and not isinstance(patch, Mapping))
     path = ("twins", twin, *finding.path) if own else finding.path
-    message = f"{finding.message.rstrip('.')} (in the twin {twin})."
-    return Problem(name(path), document.line(path), message, finding.hint)
+    return Problem(name(path), document.line(path), f"in the twin {twin}, {finding.message}", finding.hint)

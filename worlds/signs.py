@@ -94,7 +94,7 @@ def parsed(text: str) -> Node:
     try:
         return parse(text)
     except ExpressionError as error:
-        raise FactError(f"{error.message} (character {error.position + 1} of {shown(text)})") from None
+        raise FactError(f"in {shown(text)}, character {error.position + 1}: {error.message}") from None
 
 
 def _path(text: str, whole: str) -> Node:

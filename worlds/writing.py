@@ -138,15 +138,16 @@ def with_frozen(text: str, frozen: Frozen) -> str:
     Everything else stays as it is, comments included. Raises `DocumentError`, also where the text is laid out in such
     a way that it cannot be done.
     """
-    document = load(text)
+    body = text.removeprefix("\ufeff")
+    document = load(body)
     if not isinstance(document.value, dict):
         raise DocumentError("the document is not an environment.")
     data = plain(frozen)
     wanted = {**document.value, "frozen": data}
-    for candidate in _frozen_texts(text, document, data):
+    for candidate in _frozen_texts(body, document, data):
         try:
             if load(candidate).value == wanted:
-                return candidate
+                return text[: len(text) - len(body)] + candidate
         except DocumentError:
             continue
     raise DocumentError("the 'frozen' block finds no place; let the file end with a plain key and its value.")
@@ -154,8 +155,7 @@ def with_frozen(text: str, frozen: Frozen) -> str:
 
 def _frozen_texts(text: str, document: Document, data: dict[str, Json]) -> Iterator[str]:
     """Ways of putting the block there, the best first."""
-    mark = len(text) - len(text.removeprefix("\ufeff"))
-    spans = {key: (start + mark, end + mark) for key, (start, end) in document.spans.items()}
+    spans = document.spans
     start, end = spans.get("frozen", (0, 0))
     if document.flow:
         block = f'"frozen": {msgspec.json.encode(data).decode()}'

@@ -82,7 +82,7 @@ def test_keys_keep_their_order() -> None:
         ("a: 1\n---\nb: 2", 3, "second document"),
         ("a: 99999999999999999999", 1, "64 bits"),
         ("a: 1e999999999", 1, "exponent"),
-        ("a: [1,\n  b", 3, "not YAML"),
+        ("a: [1,\n  b", 2, "not YAML"),
         ("", 1, "empty"),
         ("# nothing", 1, "empty"),
         ("a: \ud800", 1, "surrogate"),
