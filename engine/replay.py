@@ -1,12 +1,12 @@
 """Replay: is a stream what it was, and does executing it again give the same bytes?
 
-Knows the three things that can be wrong: the stored bytes, the fold of the events, the re-execution. Changes nothing
+Knows what can be wrong: the stored bytes, what is repeated from them, their fold, their re-execution. Changes nothing
 and asks nobody: every answer of the outside world comes from the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -17,8 +17,9 @@ from ..events.errors import LogError
 from ..events.event import SEMANTICS, EpisodeEnded, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
 from ..events.log import Log
 from ..events.verify import verify_stream
-from ..worlds.records import State, initial_state
+from ..worlds.records import State
 from ..worlds.world import World
+from .agreeing import disagreements
 from .episode import execute
 from .kernel import Kernel
 from .plan import EpisodeError, forks_of, journal_of, plan_of
@@ -47,20 +48,29 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def verify(log: Log, stream: str) -> Verified:
-    """Check the chain, the blobs and the observations of a stream, and, if it is an episode, execute it again."""
+    """Check what is stored of a stream (chain, blobs, observations, row, grades) and, if it is an episode, execute it
+    again."""
     row = log.row(stream)
-    damage = tuple(verify_stream(log, row.id))
-    if damage:
-        return Verified(stream=row.id, verdict="damaged", events=row.count, damage=damage, says=damage[0].message)
-    if row.kind != "episode":
-        return Verified(stream=row.id, verdict="not executed", events=row.count, says="a grading: its chain is sound")
+
+    def damaged(findings: Sequence[Finding]) -> Verified:
+        return Verified(
+            stream=row.id, verdict="damaged", events=row.count, damage=tuple(findings), says=findings[0].message
+        )
+
+    if damage := verify_stream(log, row.id):
+        return damaged(damage)
     try:
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]
+        disagreeing = list(disagreements(log, row, events)) if events else []
     except LogError as error:
         return Verified(stream=row.id, verdict="damaged", events=row.count, says=str(error))
+    if disagreeing:
+        return damaged(disagreeing)
     if not events:
         return Verified(stream=row.id, verdict="identical so far", events=0, says="no events yet")
+    if row.kind != "episode":
+        return Verified(stream=row.id, verdict="not executed", events=row.count, says="a grading: its chain is sound")
     # A process that dies between its last event and the row's status leaves an episode that has ended all the same.
     ended = row.status == "ended" or isinstance(events[-1].body, EpisodeEnded)
     return await _execute_again(row.id, raw, events, ended)
@@ -106,7 +116,7 @@ def _text(data: bytes | None) -> str | None:
 
 def state_after(world: World, events: Iterable[Event]) -> State:
     """The records after `events`, by projection: no actor and no service runs."""
-    state = initial_state(created for service in world.services for created in service.initial())
+    state = world.state
     for event in events:
         body = event.body
         if isinstance(body, RecordCreated | RecordChanged | RecordDeleted):

@@ -45,7 +45,8 @@ _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bool) -> int:
     """Check the bytes of episodes against their chain, then execute them again and require the same bytes.
 
-    Nothing outside is asked: every answer comes from the log. Exit code 1 if anything is wrong.
+    Nothing outside is asked: every answer comes from the log. With --all the file itself is checked, too. Exit code 1
+    if anything is wrong.
 
     \b
     coworkenv verify --all
@@ -54,6 +55,7 @@ def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bo
     with opened(log_path) as log:
         rows = chosen(log, names, everything)
         verdicts: list[Verified] = []
+        broken = log.file_damage() if everything else ()
 
         async def work() -> None:
             for row in rows:
@@ -65,9 +67,14 @@ def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bo
 
         run_until_interrupted(work)
     wrong = [found for found in verdicts if not found.good]
+    for problem in broken:
+        if as_json:
+            print_json({"file": log_path, "good": False, "says": problem})
+        else:
+            say(out, (f"{printable(log_path)}  ", "bold"), ("damaged", "bold red"), f"  {printable(problem)}")
     if not as_json and len(verdicts) != 1:
         say(out, _count(verdicts, wrong))
-    return int(bool(wrong))
+    return int(bool(wrong or broken))
 
 
 async def _verified(log: Log, row: StreamRow) -> Verified:
