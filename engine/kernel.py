@@ -39,7 +39,6 @@ from ..events.event import (
 )
 from ..events.normalise import normalise
 from ..worlds.faults import Faults, Injection
-from ..worlds.records import State, initial_state
 from ..worlds.service import Instant, Outcome, RecordEvent, Service
 from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
@@ -49,7 +48,6 @@ from .effects import Effects, Journal, cut_answer
 from .operations import OPERATIONS, WAITS, do_cancel
 from .order import AGENT, BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER, WORLD
 from .recording import Exhausted, Recorder
-from .routing import Routes
 from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, unwind
 
 _LIVELOCK = 10_000
@@ -83,11 +81,10 @@ class Kernel:
         self.now = 0
         self.events: list[Event] = []
         self.marks: set[str] = set()
-        self.routes = Routes(world.services)
-        self.tools = self.routes.tools
+        self.tools = world.routes.tools
         self.people = {name: person.role for name, person in world.people.items()}
         self.people |= {name: "" for name in world.personas if name in actors}
-        self.state: State = initial_state(created for service in world.services for created in service.initial())
+        self.state = world.state
         self.reason: str | None = None
         self._detail = ""
         self._ended_by = ""
@@ -341,9 +338,9 @@ class Kernel:
             self.advance(seat, batch.results)
 
     def _evaluate(self, seat: Seat, call: Call, injection: Injection | None) -> Outcome:
-        service: Service | None = self.routes.service(call.tool)
+        service: Service | None = self.world.routes.service(call.tool)
         if service is None:
-            return self.routes.unknown(call.tool)
+            return self.world.routes.unknown(call.tool)
         if injection is not None and not injection.reaches:
             return injection.outcome()
         outcome = service.call(

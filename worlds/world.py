@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from ..events.event import Json
 from .environment import Change, Check, Condition, Limits, Person, Step, Trap
+from .records import State, initial_state
+from .routes import Routes
 from .service import Service
 
 Microseconds: TypeAlias = int
@@ -67,7 +70,7 @@ class Persona(msgspec.Struct, frozen=True):
     """Appended to the agent's system prompt."""
 
 
-class World(msgspec.Struct, frozen=True, kw_only=True):
+class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that is fixed before an episode starts, apart from the seed and who plays."""
 
     id: str
@@ -102,3 +105,13 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the scoring rule; None for a world that has no grader of its own here."""
     oracle: tuple[Step, ...] = ()
     traps: Mapping[str, Trap] = {}
+
+    @cached_property
+    def state(self) -> State:
+        """The records at the start. A value, so every episode can begin with the same one."""
+        return initial_state(created for service in self.services for created in service.initial())
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Which service answers which tool."""
+        return Routes(self.services)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ..events.event import ToolError
-from ..worlds.service import Outcome, Service, Tool
+from .service import Outcome, Service, Tool
 
 
 class Routes:
