@@ -10,13 +10,14 @@ from pathlib import Path
 
 import trio
 
-from .campaign import MOMENTS, Report, campaign, staged
+from .campaign import MOMENTS, Report, campaign, fork_campaign, staged
 
 
-async def _play(kills: int, seed: int) -> Report:
+async def _play(kills: int, seed: int) -> tuple[Report, int]:
     with tempfile.TemporaryDirectory() as folder:
         async with staged() as stage:
-            return await campaign(stage, Path(folder), kills, seed)
+            forks = [await fork_campaign(stage, Path(folder), durability, 12) for durability in ("batch", "each")]
+            return await campaign(stage, Path(folder), kills, seed), sum(forks)
 
 
 def main() -> None:
@@ -26,11 +27,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     began = time.perf_counter()
-    report = trio.run(_play, options.kills, options.seed)
+    report, forks = trio.run(_play, options.kills, options.seed)
     figures = {
         "kills": report.total,
         **{f"kills {text}": report.at(moment) for moment, text in MOMENTS.items()},
         "kills that left no event": report.before_first_commit,
+        "kills of forks": forks,
         "episodes": report.episodes,
         "lives": report.lives,
         "events": report.events,
@@ -42,7 +44,9 @@ def main() -> None:
         print(json.dumps(figures))
         return
     groups = [(server, durability) for server in "AB" for durability in ("batch", "each")]
-    print(f"{'killed':34}" + "".join(f"{server + ' ' + durability:>9}" for server, durability in groups) + f"{'all':>9}")
+    print(
+        f"{'killed':34}" + "".join(f"{server + ' ' + durability:>9}" for server, durability in groups) + f"{'all':>9}"
+    )
     for moment, text in MOMENTS.items():
         counts = [report.kills[server, durability, moment] for server, durability in groups]
         print(f"{text:34}" + "".join(f"{count:9}" for count in [*counts, sum(counts)]))

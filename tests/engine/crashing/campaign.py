@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -22,17 +22,19 @@ from typing import Any
 
 import msgspec
 import trio
-from coworkenv.agents.agent import Outside, Request
+
+from coworkenv.agents.agent import Outside, Request, Unavailable
 from coworkenv.agents.answers import judge
 from coworkenv.agents.chat import _body
 from coworkenv.engine.effects import fingerprints, request_digest
 from coworkenv.engine.episode import run_episode
+from coworkenv.engine.fork import fork_episode, fork_id
 from coworkenv.engine.plan import episode_id
 from coworkenv.engine.replay import verify
 from coworkenv.events.chain import RawEvent
 from coworkenv.events.codec import decode
 from coworkenv.events.errors import NotFound
-from coworkenv.events.event import EffectCancelled, EffectRequested, EffectResolved, Event
+from coworkenv.events.event import EffectCancelled, EffectRequested, EffectResolved, EpisodeForked, Event
 from coworkenv.events.log import Log
 from coworkenv.events.memory import MemoryLog
 from coworkenv.events.sqlite import SqliteLog
@@ -149,13 +151,25 @@ def digest_of(request: dict[str, Any]) -> str:
     return request_digest(Request("model", tuple(prompt), settings), fingerprints(prompt))
 
 
-async def pure(request: Request) -> Outside:
-    """Server A without a server."""
-    body, prompt = _body(request)
-    outside = judge(200, {}, json.dumps(answer(json.loads(body))).encode(), prompt)
-    assert isinstance(outside, Outside)
-    await trio.lowlevel.checkpoint()
-    return outside
+class Outsider:
+    """The model's server without a server: asked in this process, it keeps count like the real one."""
+
+    def __init__(self, *, salted: bool = False, fails_at: int = 0) -> None:
+        """`salted`: server B. At ask number `fails_at` it is down."""
+        self.asked: Counter[str] = Counter()
+        self._salted = salted
+        self._fails_at = fails_at
+
+    async def __call__(self, request: Request) -> Outside:
+        self.asked[request_digest(request, fingerprints(request.prompt))] += 1
+        await trio.lowlevel.checkpoint()
+        if self.asked.total() == self._fails_at:
+            raise Unavailable("the server is down")
+        body, prompt = _body(request)
+        salt = os.urandom(4).hex() if self._salted else ""
+        outside = judge(200, {}, json.dumps(answer(json.loads(body), salt)).encode(), prompt)
+        assert isinstance(outside, Outside)
+        return outside
 
 
 # --- what a log holds --------------------------------------------------------------------------------------
@@ -201,12 +215,12 @@ def read_file(path: Path, stream: str) -> Held:
         log.close()
 
 
-def check_life(before: Held, now: Held, asked: Counter[str]) -> None:
-    """What must be true after any life, whether it was cut short or not."""
+def check_life(before: Held, now: Held, asked: Counter[str], inherited: Collection[int] = ()) -> None:
+    """What must be true after any life, whether it was cut short or not. `inherited` are effects settled elsewhere."""
     assert now.raw[: len(before.raw)] == before.raw, "a durable event has changed"
+    settled = before.settled() | set(inherited)
     requested = Counter(body.digest for body in now.requested().values())
-    settled = before.settled()
-    answered = Counter(body.digest for seq, body in before.requested().items() if seq in settled)
+    answered = Counter(body.digest for seq, body in now.requested().items() if seq in settled)
     for digest, count in asked.items():
         assert requested[digest], "a request left before it was durable"
         allowed = requested[digest] - answered[digest]
@@ -252,7 +266,7 @@ class Report:
         return self.kills.total()
 
 
-def _wanted(draw: Random) -> Iterator[tuple[str, int]]:
+def moments_in_turn(draw: Random) -> Iterator[tuple[str, int]]:
     """Moments of death, in turn, each with its number."""
     most = {"before": 7, "between": 7, "after": 7, "request": 4, "resolved": 3, "any": 1}
     for moment in cycle(MOMENTS):
@@ -264,29 +278,32 @@ async def campaign(stage: Stage, folder: Path, kills: int, seed: int = 0, report
     report = report or Report()
     for number, (server, durability) in enumerate((s, d) for s in "AB" for d in ("batch", "each")):
         draw = Random(f"{seed} {server} {durability}")
-        stage.salted = server == "B"
-        moments, quota = _wanted(draw), report.total + -(-kills // 4)
+        moments, quota = moments_in_turn(draw), report.total + -(-kills // 4)
         while report.total < quota:
             episode = seed + 1000 * number + report.episodes
             path = folder / f"{server}-{durability}-{episode}.db"
-            await _until_it_ends(stage, path, server, durability, episode, moments, draw, report, quota)
+            await until_it_ends(stage, Play(path, server, durability, episode), moments, draw, report, quota)
             report.episodes += 1
     return report
 
 
-async def _until_it_ends(
-    stage: Stage,
-    path: Path,
-    server: str,
-    durability: str,
-    seed: int,
-    moments: Iterator[tuple[str, int]],
-    draw: Random,
-    report: Report,
-    quota: int,
-) -> None:
-    """One episode, killed again and again. `moments` says when."""
+@dataclass
+class Play:
+    """One episode that is to be killed again and again."""
+
+    path: Path
+    server: str
+    durability: str
+    seed: int
+
+
+async def until_it_ends(
+    stage: Stage, play: Play, moments: Iterator[tuple[str, int]], draw: Random, report: Report, quota: int
+) -> Held:
+    """Play an episode, killed at `moments` until there have been `quota` deaths in all. What is held in the end."""
+    path, server, durability, seed = play.path, play.server, play.durability, play.seed
     stream = episode_id(plan(seed).started())
+    stage.salted = server == "B"
     now = Held()
     while now.status != "ended":
         moment, number = next(moments) if report.total < quota else ("", 0)
@@ -315,7 +332,8 @@ async def _until_it_ends(
     report.events += len(now.events)
     report.effects += len(now.requested())
     if server == "A":
-        assert now.raw[-1][2] == await unbroken(seed), "the digest is not that of the unbroken run"
+        assert now.raw == (await unbroken(seed)).raw, "not the events and digests of the unbroken run"
+    return now
 
 
 def _check_moment(moment: str, now: Held) -> None:
@@ -328,9 +346,42 @@ def _check_moment(moment: str, now: Held) -> None:
         assert body.due > now.events[-1].at
 
 
-async def unbroken(seed: int) -> bytes:
-    """The last digest of the same episode, played by server A in one go."""
+async def fork_campaign(stage: Stage, folder: Path, durability: str, transactions: int) -> int:
+    """Kill forks at each of their first transactions, and go on with them by forking again. The number of deaths."""
+    path = folder / f"fork-{durability}.db"
+    parent = await until_it_ends(stage, Play(path, "A", durability, 1), iter(()), Random(0), Report(), 0)
+    # The agent's third request is on its way there. Its answer is in the parent's log, and is never asked for again.
+    at = [seq for seq in parent.requested() if parent.events[seq].actor == "agent"][2]
+    assert at in parent.resolved()
+    inherited = {effect for effect in parent.settled() if effect <= at}
+    command = Command(do="fork", path=str(path), durability=durability, at=at, stream=episode_id(plan(1).started()))
+    deaths = 0
+    for number in range(1, transactions + 1):
+        for place, moment in enumerate(("before", "between", "after") if number == 1 else ("between", "after")):
+            command.changes, command.kill = {"seed": 10 * number + place}, (moment, number)
+            whole = await unbroken(1, at, command.changes)
+            forked = whole.events[at + 1].body
+            assert isinstance(forked, EpisodeForked)
+            fork = fork_id(forked)
+            first = await stage.live(command)
+            between = read_file(path, fork)
+            assert between.raw == whole.raw[: len(between.raw)]
+            assert not between.raw or len(between.raw) > at + 1, "a prefix without its fork"
+            check_life(Held(), between, first.asked, inherited)
+            command.kill = None
+            second = await stage.live(command)
+            assert read_file(path, fork).raw == whole.raw, second.result
+            check_life(between, whole, second.asked, inherited)
+            await check_file(path, fork)
+            deaths += first.killed
+    return deaths
+
+
+async def unbroken(seed: int, at: int | None = None, changes: Mapping[str, Any] | None = None) -> Held:
+    """The same episode, or a fork of it, played in one go with server A."""
     log = MemoryLog()
     async with log.writing():
-        episode = await run_episode(plan(seed, pure), log)
-    return list(log.read_raw(episode.id))[-1][2]
+        episode = await run_episode(plan(seed, Outsider()), log)
+        if at is not None:
+            episode = await fork_episode(log, episode.id, at, changes or {}, Outsider())
+    return held(log, episode.id)

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import trio
+
 from coworkenv.agents.agent import Perform
 from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine.episode import Episode, resume_episode, run_episode
@@ -83,12 +84,8 @@ class KillingLog(SqliteLog):
 def plan(seed: int, perform: Perform | None = None) -> Plan:
     """The episode that is killed: the agent and both coworkers are models, and the agent can be interrupted."""
     options = {"seed": seed, "attempts": 1}
-    agent = build_agent(
-        "openai:loop", {"interruptible": True, "per_token": "25ms", **options}, perform=perform
-    )
-    coworkers = build_coworkers(
-        WORLD, "model:loop", {"base": "3s", "per_token": "30ms", **options}, perform=perform
-    )
+    agent = build_agent("openai:loop", {"interruptible": True, "per_token": "25ms", **options}, perform=perform)
+    coworkers = build_coworkers(WORLD, "model:loop", {"base": "3s", "per_token": "30ms", **options}, perform=perform)
     return Plan(WORLD, agent, coworkers, seed)
 
 

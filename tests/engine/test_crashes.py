@@ -1,0 +1,38 @@
+"""A process may die at any moment: what was durable stays as it was, and the episode goes on.
+
+The same code kills as often as one likes: `python -m tests.engine.crashing --kills 260`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from .crashing.campaign import MOMENTS, Stage, campaign, fork_campaign, staged
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    async with staged() as stage:
+        yield stage
+
+
+async def test_an_episode_survives_its_process_whenever_that_is_killed(stage: Stage, tmp_path: Path) -> None:
+    # Each life is checked: nothing durable has changed, verify passes, no request left before it was durable, none with
+    # a durable answer was made again, any other at most once; and with a server that answers the same request in the
+    # same way, the last digest is that of a run which nobody interrupted.
+    report = await campaign(stage, tmp_path, kills=48)
+    assert report.total >= 48
+    for moment in MOMENTS:
+        assert report.at(moment) >= 4, moment
+
+
+@pytest.mark.parametrize("durability", ["batch", "each"])
+async def test_a_fork_survives_its_process_whenever_that_is_killed(
+    stage: Stage, tmp_path: Path, durability: str
+) -> None:
+    # Up to the commit of its first step and beyond. What the parent was told while the fork's request was on its way is
+    # never asked for again, and the fork is, in the end, the one that nobody interrupted.
+    assert await fork_campaign(stage, tmp_path, durability, transactions=5) >= 8
