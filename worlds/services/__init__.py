@@ -1,1 +1,1 @@
-"""."""
+"""Declared services: systems of record that are data, and the ready ones of the library."""
