@@ -5,6 +5,7 @@ Knows JSON Schema as tools use it. Does not know any tool. Used by the agents th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -14,6 +15,8 @@ from ..worlds.service import Tool
 _SEARCHES = ("query", "q", "search", "keyword", "keywords", "text", "name", "topic", "term")
 _SIZES = ("limit", "max", "size", "top", "count")
 _LAST_DAY = ("end", "to", "until", "before")
+_QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(\S+)")
+_DAY = re.compile(r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 
 
 def keywords(text: str) -> list[str]:
@@ -43,6 +46,25 @@ def _pieces(run: str) -> Iterator[str]:
         yield run
 
 
+def places(text: str) -> list[str]:
+    """Paths and web addresses that `text` names, in its order: whatever has a slash within it, quoted or not."""
+    found = [
+        next(filter(None, match.groups())).strip(" '()[]<>,;:!?.，。；：！？、（）") for match in _QUOTED.finditer(text)
+    ]
+    return list(dict.fromkeys(place for place in found if "/" in place.strip("/")))
+
+
+def days(text: str, today: datetime) -> list[datetime]:
+    """Days that `text` names in ISO 8601, each at the time and in the zone of `today`."""
+    found: list[datetime] = []
+    for year, month, day in _DAY.findall(text):
+        try:
+            found.append(today.replace(year=int(year), month=int(month), day=int(day)))
+        except ValueError:
+            continue  # A number that only looks like a day.
+    return list(dict.fromkeys(found))
+
+
 def required(tool: Tool) -> list[str]:
     """The arguments that a call must have."""
     names = tool.schema.get("required")
@@ -51,9 +73,24 @@ def required(tool: Tool) -> list[str]:
 
 def plausible(tool: Tool, today: datetime, words: Sequence[str]) -> dict[str, Json]:
     """A value for each required argument of `tool`."""
-    properties = tool.schema.get("properties")
-    known = properties if isinstance(properties, Mapping) else {}
+    known = _properties(tool)
     return {name: _value(name, known.get(name), today, words) for name in required(tool)}
+
+
+def generous(tool: Tool) -> dict[str, Json]:
+    """High values for the optional arguments that say how much `tool` gives, or over how many days it looks."""
+    bounds = {name: schema for name, schema in _properties(tool).items() if name not in required(tool)}
+    return {
+        name: 100
+        for name, schema in bounds.items()
+        if isinstance(schema, Mapping) and schema.get("type") == "integer"
+        if "day" in name or any(part in name for part in _SIZES)
+    }
+
+
+def _properties(tool: Tool) -> Mapping[str, Json]:
+    properties = tool.schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _value(name: str, schema: Json, today: datetime, words: Sequence[str]) -> Json:

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from ..events.event import Json
-from ..worlds.functions import written
 from ..worlds.service import Tool
+from ..worlds.values import written
 from .agent import Call, Context, Result
-from .arguments import keywords, plausible, required
+from .arguments import days, generous, keywords, places, plausible, required
 
 SEARCHES = 3
 """With how many words of the request a search is tried."""
+PHRASE = 8
+"""How many words of the request a search is given at once, where single ones found nothing."""
+WEEK = 7
+"""How many days ahead something is looked for that is not there today."""
 OPENED = 20
 """How many records are opened with one tool."""
 
@@ -45,24 +50,66 @@ class Explore:
         return {"kind": "explore"}
 
     async def act(self, context: Context) -> str:
-        words = keywords(await _request(context))
+        request = await _request(context)
         reading = [tool for tool in context.tools if tool.reads]
         results: list[Result] = []
         for tool in reading:
             if opens(tool) is None:
-                results.extend(await context.call(*_searches(context, tool, words)))
+                results.extend(await _search(context, tool, request))
         found = [result for result in results if result.error is None]
         for tool in reading:
             argument = opens(tool)
             if argument is not None:
-                calls = [Call(tool.name, {argument: value}) for value in _candidates(tool.name, argument, found)]
-                results.extend(await context.call(*(calls or _searches(context, tool, words))))
+                values = _candidates(tool.name, argument, found) or _mentioned(argument, request)
+                calls = [Call(tool.name, {argument: value}) for value in values]
+                results.extend(await context.call(*calls) if calls else [])
         return _summary(results)
 
 
 async def _request(context: Context) -> str:
     messages = await context.receive() if context.world.openings else []
     return "\n".join(message.text for message in messages)
+
+
+async def _search(context: Context, tool: Tool, request: str) -> list[Result]:
+    """Call a tool that lists or searches; if it answers and finds nothing, call it more widely until it does."""
+    calls = _searches(context, tool, keywords(request))
+    results = await context.call(*calls)
+    answers = [result.result for result in results if result.error is None]
+    if answers and all(map(_is_empty, answers)):
+        for call in _wider(context, tool, request):
+            if call in calls:
+                continue
+            calls.append(call)
+            [result] = await context.call(call)
+            results.append(result)
+            if result.error is None and not _is_empty(result.result):
+                break
+    return results
+
+
+def _is_empty(result: Json) -> bool:
+    """Whether a list or search came back without anything in it."""
+    if not isinstance(result, Mapping):
+        return not result
+    lists = [value for value in result.values() if isinstance(value, list)]
+    return bool(lists) and not any(lists)
+
+
+def _wider(context: Context, tool: Tool, request: str) -> Iterator[Call]:
+    """On the days that the request names and those that come; for many words at once, and for none, which some searches
+    take for everything."""
+    today, phrase = context.world.start, " ".join(keywords(request)[:PHRASE])
+    ahead = [today + timedelta(days=number) for number in range(WEEK + 1)]
+    for day in [*days(request, today), *ahead]:
+        for query in (phrase, ""):
+            yield Call(tool.name, {**plausible(tool, day, [query]), **generous(tool)})
+
+
+def _mentioned(argument: str, request: str) -> list[Json]:
+    """What to open where nothing was found to open: a place or a word that the request names."""
+    named = places(request) if "url" in argument or "path" in argument else []
+    return [*(named or keywords(request))[:1]]
 
 
 def opens(tool: Tool) -> str | None:
