@@ -12,7 +12,7 @@ import msgspec
 
 from ..events.event import Json
 from ..worlds.environment import Step
-from ..worlds.functions import written
+from ..worlds.values import written
 from .agent import Context
 from .naming import UnknownName
 from .steps import Player

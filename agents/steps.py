@@ -13,7 +13,7 @@ from ..events.event import Json
 from ..worlds.durations import DurationError, microseconds
 from ..worlds.environment import Step
 from ..worlds.facts import FactError, Seen, filled
-from ..worlds.functions import written
+from ..worlds.values import written
 from .agent import ActorError, Call, Context, Message
 
 PATIENCE = 5

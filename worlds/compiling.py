@@ -19,16 +19,17 @@ import msgspec
 from ..events.event import Json
 from . import claw_eval
 from . import environment as form
+from .dates import moment, placed
 from .document import Path, name
 from .durations import DurationError, microseconds
 from .environment import FORMAT, Environment, Frozen, Part
 from .facts import FactError, resolve, unescaped
-from .functions import ValueProblem, moment, placed
 from .problems import InvalidEnvironment, Problem
 from .service import Service
 from .services.declared import declared
 from .services.ready import UnknownService, library, overlay
 from .services.table import ServiceError
+from .values import ValueProblem
 from .world import FaultRule, Happening, Opening, World
 
 Build: TypeAlias = Callable[[dict[str, Json]], World]

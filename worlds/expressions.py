@@ -19,7 +19,6 @@ import msgspec
 
 from ..events.event import Json
 from . import functions
-from .functions import ValueProblem, truth
 from .syntax import (
     OVER_ITEMS,
     Binary,
@@ -37,6 +36,7 @@ from .syntax import (
     did_you_mean,
     parse,
 )
+from .values import ValueProblem, is_number, items, kind, truth
 
 __all__ = [
     "ExpressionError",
@@ -135,7 +135,7 @@ class _Run:
             return of.get(node.name)
         if of is None:
             return None
-        raise ExpressionError(f"{functions.kind(of)} has no field {node.name}.", node.at)
+        raise ExpressionError(f"{kind(of)} has no field {node.name}.", node.at)
 
     def index(self, node: Index) -> Json:
         of, index = self.value(node.of), self.value(node.index)
@@ -145,7 +145,7 @@ class _Run:
             return of.get(index)
         if isinstance(of, (list, tuple)) and type(index) is int:
             return of[index] if -len(of) <= index < len(of) else None
-        raise ExpressionError(f"{functions.kind(of)} has no item {functions.kind(index)}.", node.at)
+        raise ExpressionError(f"{kind(of)} has no item {kind(index)}.", node.at)
 
     def list_of(self, node: ListOf) -> Json:
         return [self.value(item) for item in node.items]
@@ -172,7 +172,7 @@ class _Run:
         if operator == "!=":
             return not functions.equal(left, right, self.spend)
         if operator == "in":
-            options = _at(node.at, functions.items, right, "'in'")
+            options = _at(node.at, items, right, "'in'")
             self.spend(len(options))
             return any(functions.equal(left, option, self.spend) for option in options)
         if operator in ("<", "<=", ">", ">="):
@@ -189,12 +189,12 @@ class _Run:
         return _at(node.at, functions.FUNCTIONS[node.function], arguments, self.spend)
 
     def over_items(self, node: Call) -> Json:
-        items = _at(node.at, functions.items, self.value(node.arguments[0]), node.function)
+        over = _at(node.at, items, self.value(node.arguments[0]), node.function)
         if len(node.arguments) == 1:
-            return self.sort(node, items, items)
+            return self.sort(node, over, over)
         hidden = self.items.get(node.item, _NOTHING)
         found: list[Json] = []
-        for item in items:
+        for item in over:
             self.items[node.item] = item
             found.append(self.value(node.arguments[1]))
             if node.function in ("any", "all") and truth(found[-1]) == (node.function == "any"):
@@ -206,18 +206,18 @@ class _Run:
             case "each":
                 return found
             case "where":
-                return [item for item, keep in zip(items, found) if truth(keep)]
+                return [item for item, keep in zip(over, found) if truth(keep)]
             case "any":
                 return any(map(truth, found))
             case "all":
                 return all(map(truth, found))
-        return self.sort(node, items, found)
+        return self.sort(node, over, found)
 
-    def sort(self, node: Call, items: Any, by: Any) -> Json:
+    def sort(self, node: Call, over: Any, by: Any) -> Json:
         """Items in order of `by`; those that are equal stay as they were."""
-        self.spend(len(items) * max(1, len(items).bit_length()))
+        self.spend(len(over) * max(1, len(over).bit_length()))
         _at(node.at, functions.rank, by, "sort")
-        return [items[position] for position in sorted(range(len(items)), key=lambda position: by[position])]
+        return [over[position] for position in sorted(range(len(over)), key=lambda position: by[position])]
 
 
 _NOTHING: Any = object()
@@ -319,7 +319,7 @@ def write(node: Node) -> str:
         case Name(name):
             return name
         case Field(of, name):
-            number = isinstance(of, Literal) and functions.is_number(of.value)
+            number = isinstance(of, Literal) and is_number(of.value)
             return f"({write(of)}).{name}" if number else f"{_closed(of)}.{name}"
         case Index(of, index):
             return f"{_closed(of)}[{write(index)}]"
@@ -338,7 +338,7 @@ def write(node: Node) -> str:
 
 def _closed(node: Node) -> str:
     """In brackets, where what stands beside it could otherwise take it apart."""
-    negative = isinstance(node, Literal) and functions.is_number(node.value) and node.value < 0
+    negative = isinstance(node, Literal) and is_number(node.value) and node.value < 0
     return f"({write(node)})" if negative or isinstance(node, (Unary, Binary)) else write(node)
 
 
@@ -356,4 +356,4 @@ def _written(value: Json) -> str:
             return f"[{', '.join(map(_written, value))}]"
         case dict():
             return f"{{{', '.join(f'{_written(key)}: {_written(item)}' for key, item in value.items())}}}"
-    raise ExpressionError(f"{functions.kind(value)} cannot be written in an expression.")
+    raise ExpressionError(f"{kind(value)} cannot be written in an expression.")

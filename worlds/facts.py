@@ -25,9 +25,9 @@ import msgspec
 from ..events.event import Json
 from .document import DEEPEST, Path, name
 from .expressions import ExpressionError, Node, Reference, Scope, evaluate, parse, references, substitute, write
-from .functions import written
 from .signs import FactError, Hole, Pieces, Whole, is_path, literal, parsed, read, shown, unread
 from .syntax import Literal, did_you_mean
+from .values import written
 
 __all__ = ["FactError", "escaped", "fill", "filled", "literal", "place", "resolve", "unescaped"]
 

@@ -7,77 +7,18 @@ Everything is bounded: numbers by 64 bits and 34 digits, texts and lists by the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, DecimalException
+from datetime import timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, DecimalException
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from ..events.event import Json
+from . import dates
 from .document import integer_or_decimal
-from .durations import DurationError, microseconds
+from .values import NUMBERS, Spend, ValueProblem, is_number, items, kind, number, text, written
 
-NUMBERS = Context(prec=34, Emin=-999, Emax=999)
 TEXT = 100_000
 """Characters of the longest text that can be made."""
-
-
-class ValueProblem(ValueError):
-    """A value on which an operation makes no sense; the evaluator adds where."""
-
-
-Spend = Callable[[int], None]
-
-
-def kind(value: Json) -> str:
-    """What people call such a value."""
-    if value is None:
-        return "null"
-    names = {bool: "a boolean", int: "a number", Decimal: "a number", str: "a text", list: "a list", dict: "an object"}
-    return names.get(type(value), f"a {type(value).__name__}")
-
-
-def is_number(value: Json) -> bool:
-    return type(value) is int or type(value) is Decimal
-
-
-def number(value: Json, what: str) -> int | Decimal:
-    if type(value) is int or type(value) is Decimal:
-        return value
-    raise ValueProblem(f"{what} needs a number, not {kind(value)}.")
-
-
-def text(value: Json, what: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueProblem(f"{what} needs a text, not {kind(value)}.")
-
-
-def items(value: Json, what: str) -> Sequence[Json]:
-    if isinstance(value, (list, tuple)):
-        return value
-    raise ValueProblem(f"{what} needs a list, not {kind(value)}.")
-
-
-def truth(value: Json) -> bool:
-    """False are null, false, 0, and what is empty."""
-    return bool(value)
-
-
-def written(value: Json) -> str:
-    """A value inside a text: numbers as written, null as `null`, lists with commas, objects as `name: value`."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, (list, tuple)):
-        return ", ".join(written(item) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {written(item)}" for name, item in value.items())
-    return str(value)
 
 
 # --- comparing ---------------------------------------------------------------------------------------------
@@ -283,113 +224,6 @@ def length(value: Json) -> int:
     raise ValueProblem(f"len needs a text, a list or an object, not {kind(value)}.")
 
 
-# --- dates and times ---------------------------------------------------------------------------------------
-
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
-
-
-def moment(value: Json, what: str) -> datetime:
-    """A date and time, `2026-03-13T09:00`; a date alone is its midnight."""
-    written_as = text(value, what)
-    if _DAY.fullmatch(written_as) or _MOMENT.fullmatch(written_as):
-        try:
-            return datetime.fromisoformat(written_as)
-        except ValueError:
-            pass
-    raise ValueProblem(f"{what} needs a date or time such as 2026-03-13T09:00, not {written_as[:40]!r}.")
-
-
-def _like(result: datetime, original: str) -> str:
-    """The result, as precise as the original was."""
-    if _DAY.fullmatch(original):
-        if (result.hour, result.minute, result.second, result.microsecond) != (0, 0, 0, 0):
-            raise ValueProblem("a date without a time can only be moved by whole days.")
-        return result.date().isoformat()
-    precision = "seconds" if result.second or original.count(":") > 1 + (original[-6:-5] in ("+", "-")) else "minutes"
-    return result.isoformat("T", precision)
-
-
-def date_add(value: Json, length: Json) -> str:
-    start, by = moment(value, "date_add"), text(length, "date_add")
-    try:
-        size = microseconds(by.removeprefix("-"))
-        return _like(start + timedelta(microseconds=-size if by.startswith("-") else size), text(value, "date_add"))
-    except DurationError as error:
-        raise ValueProblem(str(error)) from None
-    except OverflowError:
-        raise ValueProblem("the date is beyond the calendar.") from None
-
-
-def workday_add(value: Json, count: Json, spend: Spend) -> str:
-    """The n-th Monday to Friday after (or, negative, before) a day. Holidays are records, not calendar."""
-    day, left = moment(value, "workday_add"), number(count, "workday_add")
-    if not isinstance(left, int) or abs(left) > 10_000:
-        raise ValueProblem("workday_add needs a whole number of at most 10000 days.")
-    step = timedelta(days=1 if left > 0 else -1)
-    spend(abs(left))
-    left = abs(left)
-    try:
-        while left:
-            day += step
-            left -= day.weekday() < 5
-    except OverflowError:
-        raise ValueProblem("the date is beyond the calendar.") from None
-    return _like(day, text(value, "workday_add"))
-
-
-def zone(name: str) -> ZoneInfo:
-    """A time zone of the IANA database. Raises `ValueProblem`."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueProblem(f"{name!r} is not a time zone; write it like Europe/Berlin or UTC.") from None
-
-
-def placed(local: datetime, name: str) -> datetime:
-    """A local time in its zone. Raises `ValueProblem` for one that the clocks skip or show twice."""
-    early = local.replace(tzinfo=zone(name), fold=0)
-    late = early.replace(fold=1)
-    if early.utcoffset() == late.utcoffset():
-        return early
-    says = "is skipped" if late.utcoffset() > early.utcoffset() else "comes twice"  # type: ignore[operator]
-    raise ValueProblem(f"{local.isoformat('T', 'minutes')} {says} in {name}, where the clocks change then.")
-
-
-def in_zone(value: Json, before: Json, after: Json) -> str:
-    local = moment(value, "in_zone")
-    if local.tzinfo is not None:
-        raise ValueProblem("in_zone needs a local time, without an offset.")
-    try:
-        moved = placed(local, text(before, "in_zone")).astimezone(zone(text(after, "in_zone")))
-    except OverflowError:
-        raise ValueProblem("the date is beyond the calendar.") from None
-    return moved.replace(tzinfo=None).isoformat("T", "seconds" if moved.second else "minutes")
-
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-def at_time(day: Json, clock: Json) -> str:
-    joined_up = f"{moment(day, 'at_time').date().isoformat()}T{text(clock, 'at_time')}"
-    moment(joined_up, "at_time")
-    return joined_up
-
-
-def difference(later: Json, earlier: Json, unit: timedelta, what: str) -> Json:
-    end, start = moment(later, what), moment(earlier, what)
-    if (end.tzinfo is None) != (start.tzinfo is None):
-        raise ValueProblem(f"{what} needs two times with an offset or two without.")
-    if unit.days:
-        return (end.date() - start.date()).days
-    return arithmetic("/", (end - start) // timedelta(seconds=1), 60, lambda _: None)
-
-
-def time_of(value: Json) -> str:
-    when = moment(value, "time_of")
-    return when.strftime("%H:%M:%S" if when.second else "%H:%M")
-
-
 #: Functions of values alone, by name; those with lazy arguments are the evaluator's.
 FUNCTIONS: dict[str, Callable[[Sequence[Any], Spend], Json]] = {
     "first": lambda a, _: next(iter(items(a[0] if a[0] is not None else [], "first")), None),
@@ -412,13 +246,13 @@ FUNCTIONS: dict[str, Callable[[Sequence[Any], Spend], Json]] = {
     "between": lambda a, spend: between(a[0], a[1], a[2], spend),
     "text": lambda a, _: joined([a[0]], "", lambda _: None),
     "number": lambda a, _: parsed_number(a[0]),
-    "date_add": lambda a, _: date_add(a[0], a[1]),
-    "workday_add": lambda a, spend: workday_add(a[0], a[1], spend),
-    "in_zone": lambda a, _: in_zone(a[0], a[1], a[2]),
-    "weekday": lambda a, _: _WEEKDAYS[moment(a[0], "weekday").weekday()],
-    "day_of": lambda a, _: moment(a[0], "day_of").date().isoformat(),
-    "time_of": lambda a, _: time_of(a[0]),
-    "at_time": lambda a, _: at_time(a[0], a[1]),
-    "days_between": lambda a, _: difference(a[0], a[1], timedelta(days=1), "days_between"),
-    "minutes_between": lambda a, _: difference(a[0], a[1], timedelta(minutes=1), "minutes_between"),
+    "date_add": lambda a, _: dates.date_add(a[0], a[1]),
+    "workday_add": lambda a, spend: dates.workday_add(a[0], a[1], spend),
+    "in_zone": lambda a, _: dates.in_zone(a[0], a[1], a[2]),
+    "weekday": lambda a, _: dates.WEEKDAYS[dates.moment(a[0], "weekday").weekday()],
+    "day_of": lambda a, _: dates.moment(a[0], "day_of").date().isoformat(),
+    "time_of": lambda a, _: dates.time_of(a[0]),
+    "at_time": lambda a, _: dates.at_time(a[0], a[1]),
+    "days_between": lambda a, _: dates.difference(a[0], a[1], timedelta(days=1), "days_between"),
+    "minutes_between": lambda a, _: dates.difference(a[0], a[1], timedelta(minutes=1), "minutes_between"),
 }

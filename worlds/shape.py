@@ -15,8 +15,8 @@ from msgspec import inspect
 from ..events.event import Json
 from .document import Path
 from .environment import Environment
-from .functions import kind
 from .syntax import nearest
+from .values import kind
 
 
 class Finding(msgspec.Struct, frozen=True):

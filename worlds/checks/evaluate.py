@@ -15,7 +15,7 @@ from ...events.event import Event, RecordCreated
 from ..conditions import Trigger, compile_condition
 from ..environment import Check, Condition
 from ..expressions import evaluate, parse
-from ..functions import truth
+from ..values import truth
 from . import frame as frames
 from .claims import Allowed, Counted, Distinct, Hits, Search
 from .evidence import Evidence, Topic, tables_of

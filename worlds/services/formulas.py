@@ -13,8 +13,8 @@ from typing import TypeAlias
 from ...events.event import Json
 from ..environment import Field
 from ..expressions import ExpressionError, Node, Scope, evaluate, parse, references
-from ..functions import written
 from ..signs import FactError, Hole, Whole, read
+from ..values import written
 from .table import ServiceError, check, hint
 
 Formula: TypeAlias = Callable[[Scope], Json]
