@@ -6,7 +6,7 @@ executed again, so that whatever was on its way (messages, timers, requests) is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 
@@ -16,14 +16,14 @@ import trio
 from ..agents.agent import Perform
 from ..events.codec import decode
 from ..events.errors import NotFound, StreamExists
-from ..events.event import EpisodeForked, Json, RecordCreated
+from ..events.event import EffectCancelled, EpisodeEnded, EpisodeForked, Event, Json, RecordCreated
 from ..events.log import Log, StreamRow
 from ..events.normalise import normalise
 from . import wall
 from .effects import Effects
 from .episode import Episode, conclude, execute, resume_episode
 from .inheritance import known
-from .kernel import Changes, Kernel
+from .kernel import ENDED, Changes, Kernel
 from .leases import take
 from .order import AGENT
 from .plan import EpisodeError, agent_name, changes_of, forks_of, plan_of
@@ -60,7 +60,7 @@ async def fork_episode(
             plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, row.id, events)
         )
         try:
-            await execute(kernel, forks_of(events), at, perform)
+            await execute(kernel, forks_of(events), min(at, _last_before_end(events)), perform)
             last = len(kernel.events) - 1
             forked = EpisodeForked(parent=row.id, seq=last, digest=stored[last][2].hex(), changes=dict(changes))
             name = fork_id(forked)
@@ -81,6 +81,19 @@ async def fork_episode(
     if failure is not None:
         raise failure
     return episode or await resume_episode(log, name, perform)
+
+
+def _last_before_end(events: Sequence[Event]) -> int:
+    """The last event that does not belong to an episode's end: a fork of an ended episode is one that goes on.
+
+    Only there may executing it stop. What lies between it and the end, timers that nobody heard, is the future.
+    """
+    last = len(events) - 1
+    if isinstance(events[last].body, EpisodeEnded):
+        last -= 1
+        while isinstance(body := events[last].body, EffectCancelled) and body.reason == ENDED:
+            last -= 1
+    return last
 
 
 async def _go_on(

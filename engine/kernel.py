@@ -57,6 +57,9 @@ _RUNAWAY = 100_000
 _BREATH = 200
 """Steps between two looks at trio, so that many episodes share a loop and all can be cancelled."""
 
+ENDED = "the episode has ended"
+"""Why the requests are cancelled that are under way at the end."""
+
 _json = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -213,9 +216,7 @@ class Kernel:
     async def _end(self) -> None:
         await self.close()
         for pending in list(self.pending.values()):
-            self.emit(
-                pending.seat.name, pending.seq, EffectCancelled(effect=pending.seq, reason="the episode has ended")
-            )
+            self.emit(pending.seat.name, pending.seq, EffectCancelled(effect=pending.seq, reason=ENDED))
         self.pending.clear()
         self.emit(WORLD, len(self.events) - 1, EpisodeEnded(reason=self.reason or "", detail=self._detail))
         self._recorder.append(self.events[self._recorded :])
@@ -478,8 +479,6 @@ class Kernel:
         self.change(WORLD, seq, changes.records)
         for sender, body in changes.messages:
             self.send(sender, seq, None, body)
-        if self.reason == "idle":  # There may be something to do now; if not, that is found again.
-            self.reason = None
         self._record()
         await self._settle()
 
