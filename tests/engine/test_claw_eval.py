@@ -11,6 +11,7 @@ import pytest
 
 from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.agents.persona import ASIDE, DONE
+from coworkenv.agents.scripted import Script, ScriptStep
 from coworkenv.engine.cli import main
 from coworkenv.engine.episode import Episode, resume_episode, run_episode
 from coworkenv.engine.plan import Plan
@@ -233,6 +234,17 @@ async def test_after_the_last_round_the_next_answer_ends_it(tmp_path: Path, roun
     [finished] = [e.body for e in episode.events if e.actor == "agent" and isinstance(e.body, ActorFinished)]
     assert finished.summary == ADVICE
     assert (await verify(log, episode.id)).verdict == "identical"
+
+
+async def test_the_user_keeps_to_their_rounds_whoever_asks(tmp_path: Path) -> None:
+    world = world_of(load_task(write_conversation(tmp_path, rounds=2) / "C_invest"))
+    log = MemoryLog()
+    async with ModelServer(advising(satisfied=False)).serving() as server, log.writing():
+        coworkers = build_coworkers(world, "persona:loopback", {"url": server.url})
+        asking = Script([ScriptStep(ask="user", text=QUESTION)] * 3)
+        episode = await run_episode(Plan(world, asking, coworkers), log)
+    assert [said.mark for said in sent(episode, "user")] == [None, None, None, DONE]
+    assert len(server.requests) == 2
 
 
 async def test_turns_end_a_conversation_that_rounds_do_not(tmp_path: Path) -> None:
