@@ -12,9 +12,11 @@ import msgspec
 
 from ..events.event import EpisodeStarted, Event, Json
 
+MISSING = "(not there)"
+
 
 class Change(msgspec.Struct, frozen=True):
-    """One place in a value. `None` on a side means null there, or that there is no such place."""
+    """One place in a value. A side that has no such place is `MISSING`."""
 
     path: str
     left: Json
@@ -72,7 +74,11 @@ def changes(left: Json, right: Json, path: str = "") -> Iterator[Change]:
     """The places where two values differ, as deep as they go."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in dict.fromkeys([*left, *right]):
-            yield from changes(left.get(name), right.get(name), f"{path}.{name}" if path else name)
+            inner = f"{path}.{name}" if path else name
+            if name in left and name in right:
+                yield from changes(left[name], right[name], inner)
+            else:
+                yield Change(inner, left.get(name, MISSING), right.get(name, MISSING))
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         for place, (a, b) in enumerate(zip(left, right)):
             yield from changes(a, b, f"{path}[{place}]")

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from ..events.event import ActorFinished, EpisodeStarted, Event, Json, MessageReceived, MessageSent
 from .lanes import Lanes, Part
 from .moments import MINUTE, clock_time, length
 from .printable import brief, printable, printable_lines, shortened
-from .story import Moment, Role, story
+from .story import Moment, Role, Word, story
 
 PAUSE = 5 * MINUTE
 """A silence that is worth a line of its own."""
@@ -63,74 +64,91 @@ def actors_of(events: Sequence[Event]) -> list[str]:
     return list(found)
 
 
+class _Page(msgspec.Struct, frozen=True):
+    """How wide everything is, in cells: the page, what is left of the lanes, one lane, the words behind them."""
+
+    width: int
+    left: int
+    lane: int
+    room: int
+
+    def heading(self, actors: Sequence[str]) -> Text:
+        line = Text(" " * self.left)
+        for actor in actors:
+            line.append(set_cell_size(shortened(actor, self.lane - 1), self.lane), "bold")
+        line.truncate(self.width)
+        line.rstrip()
+        return line
+
+    def line(self, number: str, clock: str, lanes: Iterable[tuple[str, Part]], words: Iterable[Word] = ()) -> Text:
+        line = Text(no_wrap=True, end="")
+        digits = self.left - 3 - max(len(clock), 8)
+        line.append(f"{number:>{digits}} ", "dim")
+        line.append(f"{clock:>{self.left - 2 - digits}} ", "blue")
+        for text, part in lanes:
+            line.append(text, PARTS[part])
+        line.append_text(self._words(words))
+        line.truncate(self.width)
+        line.rstrip()
+        return line
+
+    def fits(self, words: Iterable[Word]) -> bool:
+        return sum(cell_len(printable(word[: self.room + 1])) for _, word in words) <= self.room
+
+    def _words(self, words: Iterable[Word]) -> Text:
+        text = Text()
+        for role, word in words:
+            # A message may be megabytes long: what is surely beyond the margin is not even looked at.
+            text.append(printable(word[: 4 * self.room + 4]), WORDS[role])
+        text.truncate(self.room, overflow="ellipsis")
+        return text
+
+
+def _page(events: Sequence[Event], actors: Sequence[str], width: int) -> _Page:
+    numbers = max(4, 2 * len(str(events[-1].seq)) + 1)
+    clock = 12 if clock_time(start_of(events), events[-1].at).startswith("+") else 8
+    left = numbers + clock + 3
+    lane = max(2, min(8, (width - left - 1) * 2 // 5 // len(actors)))
+    return _Page(width=width, left=left, lane=lane, room=max(12, width - left - lane * len(actors)))
+
+
 def timeline(events: Sequence[Event], width: int) -> Iterator[Text]:
     """The episode in virtual time, one lane an actor, in lines of at most `width` cells."""
     if not events:
         return
     actors = actors_of(events)
-    numbers = max(4, 2 * len(str(events[-1].seq)) + 1)
-    clock = 12 if clock_time(start_of(events), events[-1].at).startswith("+") else 8
-    lane = max(3, min(8, (width - numbers - clock - 4) * 2 // 5 // len(actors)))
-    left = numbers + clock + 3
-    room = max(12, width - left - lane * len(actors))
-    yield _heading(actors, lane, left)
-    lanes, start, before = Lanes(actors, lane), start_of(events), 0
+    page = _page(events, actors, width)
+    yield page.heading(actors)
+    lanes, start, before = Lanes(actors, page.lane), start_of(events), 0
     finished = {event.seq: event.actor for event in events if isinstance(event.body, ActorFinished)}
     for moment in story(events):
         if moment.at - before >= PAUSE:
-            yield _line("", f"⋮ {length(moment.at - before)}", left, lanes.pause(before), (), room)
-        same = moment.at == before and moment.seqs[0] > 0
-        clock_text = "" if same else clock_time(start, moment.at)
-        row = lanes.row(moment)
-        words = [*moment.words, *([("plain", " "), *moment.then] if moment.then else [])]
-        if moment.then and _cells(words) > room:
-            yield _line(_seqs(moment.seqs), clock_text, left, row, moment.words, room)
-            yield _line("", "", left, lanes.pause(moment.at), [("plain", "  "), *moment.then], room)
-        else:
-            yield _line(_seqs(moment.seqs), clock_text, left, row, words, room)
+            yield page.line("", f"⋮ {length(moment.at - before)}", lanes.pause(moment.at - 1))
+        clock = "" if moment.at == before and moment.seqs[0] else clock_time(start, moment.at)
+        yield from _moment_lines(page, lanes, moment, clock)
         before = max(before, moment.at)
         for seq in moment.seqs:
             if seq in finished:
                 lanes.gone(finished[seq])
 
 
-def _heading(actors: Sequence[str], lane: int, left: int) -> Text:
-    line = Text(" " * left)
-    for actor in actors:
-        line.append(shortened(actor, lane - 1).ljust(lane), "bold")
-    line.rstrip()
-    return line
-
-
-def _line(
-    number: str, clock: str, left: int, lanes: Iterable[tuple[str, Part]], words: Iterable[tuple[Role, str]], room: int
-) -> Text:
-    line = Text(no_wrap=True, end="")
-    width = left - 3 - max(len(clock), 8)
-    line.append(f"{number:>{width}} ", "dim")
-    line.append(f"{clock:>{left - 2 - width}} ", "blue")
-    for text, part in lanes:
-        line.append(text, PARTS[part])
-    line.append_text(_words(words, room))
-    line.rstrip()
-    return line
-
-
-def _words(words: Iterable[tuple[Role, str]], room: int) -> Text:
-    text = Text()
-    for role, word in words:
-        # A margin is cut here, the rest by truncate: a message may be megabytes long.
-        text.append(printable(word[: 4 * room + 4]), WORDS[role])
-    text.truncate(room, overflow="ellipsis")
-    return text
-
-
-def _cells(words: Iterable[tuple[Role, str]]) -> int:
-    return sum(len(word) for _, word in words)
+def _moment_lines(page: _Page, lanes: Lanes, moment: Moment, clock: str) -> Iterator[Text]:
+    """One line, or two where what came of it does not fit beside it."""
+    row = lanes.row(moment)
+    space: list[Word] = [("plain", " ")] if moment.then else []
+    words = [*moment.words, *space, *moment.then]
+    if not moment.then or page.fits(words):
+        yield page.line(_seqs(moment.seqs), clock, row, words)
+        return
+    yield page.line(_seqs(moment.seqs), clock, row, moment.words)
+    yield page.line("", "", lanes.pause(moment.at), [("plain", "  "), *moment.then])
 
 
 def _seqs(seqs: Sequence[int]) -> str:
-    return str(seqs[0]) if len(seqs) == 1 else f"{seqs[0]}–{seqs[-1]}"
+    """`7`, `7–9` or, where others are in between, `7,9`."""
+    if len(seqs) == 1:
+        return str(seqs[0])
+    return f"{seqs[0]}{'–' if seqs[-1] - seqs[0] == len(seqs) - 1 else ','}{seqs[-1]}"
 
 
 # --- the other views ---------------------------------------------------------------------------------------

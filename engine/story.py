@@ -156,15 +156,19 @@ class _Teller:
         answer, end = self._answers.get(event.seq), self._ends.get(event.seq)
         doing = {"model": "thinks", "human": "asks a human", "judge": "is judged"}.get(body.kind, body.kind)
         words: list[Word] = [("strong", doing)]
+        then: list[Word] = []
         until = body.bound
         if answer is not None and isinstance(answer.body, EffectResolved):
             until = answer.body.due
-            words += [("time", f" {length(until - event.at)}"), *_answer(answer.body)]
+            words.append(("time", f" {length(until - event.at)}"))
+            if answer.body.tokens is not None:
+                words.append(("quiet", f" · {answer.body.tokens} tokens"))
+            then = _answer(answer.body)
         elif end is None:
             words.append(("bad", " (no answer yet)"))
         if end is not None:
             until = min(until, end.at)
-        moment = self._add("thought", event, words, subject=event.seq, busy=("thinking", until))
+        moment = self._add("thought", event, words, then=then, subject=event.seq, busy=("thinking", until))
         if answer is not None:
             moment.seqs.append(answer.seq)
 
@@ -243,17 +247,16 @@ def _result(result: Json) -> str:
 
 
 def _answer(body: EffectResolved) -> list[Word]:
-    words: list[Word] = []
-    if body.tokens is not None:
-        words.append(("quiet", f" · {body.tokens} tokens"))
+    """What was answered: calls, words, or a refusal."""
     if body.refused is not None:
-        return [*words, ("bad", f" ✗ {body.refused.type}: {body.refused.message}")]
+        return [("bad", f"✗ {body.refused.type}: {body.refused.message}")]
+    words: list[Word] = []
     if isinstance(body.answer, dict):
         calls = body.answer.get("calls") or []
         if calls:
-            words.append(("good", f" → {len(calls)} call{'s' if len(calls) > 1 else ''}"))
+            words.append(("good", f"→ {len(calls)} call{'s' if len(calls) > 1 else ''} "))
         if body.answer.get("text"):
-            words.append(("said", f" “{body.answer['text']}”"))
+            words.append(("said", f"“{body.answer['text']}”"))
     return words
 
 

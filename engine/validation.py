@@ -168,7 +168,7 @@ def _unused(environment: Environment, worlds: Mapping[str, World], played: Seque
             )
 
 
-_REFERENCE = re.compile(r"\$\{?([^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*)")
+_REFERENCE = re.compile(r"(?<!\$)\$\{?([^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*)")
 
 
 def unused_facts(data: Mapping[str, Json]) -> list[str]:

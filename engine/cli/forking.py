@@ -12,7 +12,7 @@ import msgspec
 
 from ...agents.building import build_agent, build_coworkers
 from ...agents.naming import UnknownName, nearest
-from ...events.event import Event, Json
+from ...events.event import EpisodeForked, Event, Json
 from ...worlds.world import World
 from ..episode import Episode
 from ..fork import fork_episode
@@ -71,8 +71,9 @@ def fork(
                 return episode, await grade_episode(log, episode.id) if ended else None
 
         episode, graded = run_until_interrupted(work)
+    last = max(event.body.seq for event in episode.events if isinstance(event.body, EpisodeForked))
     if as_json:
-        result = {"id": episode.id, "parent": row.id, "status": episode.status, "reason": episode.reason}
+        result = {"id": episode.id, "parent": row.id, "at": last, "status": episode.status, "reason": episode.reason}
         print_json({**result, "events": len(episode.events), "grade": msgspec.to_builtins(graded)})
         return int(episode.status != "ended")
     out = screen()
@@ -80,7 +81,7 @@ def fork(
     say(
         out,
         (episode.id[:SHORT], "bold"),
-        f"  forked from {row.id[:SHORT]} at {at}, {len(episode.events)} events  ",
+        f"  forked from {row.id[:SHORT]} at {last}, {len(episode.events)} events  ",
         verdict,
     )
     if episode.status == "suspended":

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ...events.log import Log
 from ...worlds.checks.scoring import grader_digest
+from ..grading import kept_grades
 from ..plan import document_of, world_from
 
 
 def grades_of(log: Log, stream: str | None = None) -> dict[str, dict[str, Any]]:
     """The grade of each episode, without its checks: where others graded it too, the one by its own checks."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for grade in log.grades(stream):
-        row = {key: value for key, value in grade.row.items() if key != "checks"}
-        found.setdefault(grade.stream, []).append(row)
+    for graded in kept_grades(log, stream):
+        row = msgspec.to_builtins(msgspec.structs.replace(graded, checks=()))
+        del row["checks"]
+        found.setdefault(graded.episode, []).append(row)
     return {name: rows[0] if len(rows) == 1 else _own(log, name, rows) for name, rows in found.items()}
 
 

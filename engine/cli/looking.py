@@ -227,19 +227,24 @@ def _show_prompt(events: Sequence[Event], seq: int, as_json: bool) -> None:
         return
     out: Screen = screen()
     for message in prompt:
-        if not isinstance(message, dict):
-            continue
-        role, content = message.get("role"), message.get("content")
-        say(out, (f"── {printable(str(role or 'tools'))}", "bold cyan"))
-        rest = {
-            key: value
-            for key, value in message.items()
-            if key not in ("role", "content") or not isinstance(content, str)
-        }
-        for line in printable_lines(content) if isinstance(content, str) else ():
-            say(out, line)
-        if rest and rest != {"role": role}:
-            say(out, (json_text({key: value for key, value in rest.items() if key != "role"}), "dim"))
+        if isinstance(message, dict):
+            for line in _message_lines(message):
+                say(out, line)
+
+
+def _message_lines(message: Mapping[str, Json]) -> Iterator[Text]:
+    """One message of a prompt: who, then their words; tools and calls on a line each."""
+    yield Text(f"── {printable(str(message.get('role', 'tools')))}", "bold cyan")
+    content = message.get("content")
+    if isinstance(content, str):
+        yield from map(Text, printable_lines(content))
+    for tool in message.get("tools") or ():
+        function = tool.get("function", tool) if isinstance(tool, dict) else {}
+        arguments = function.get("parameters", {}).get("properties", {})
+        yield Text(printable(f"  {function.get('name')}({', '.join(arguments)})"), "dim")
+    rest = {name: value for name, value in message.items() if name not in ("role", "content", "tools")}
+    if rest:
+        yield Text(json_text(rest), "dim")
 
 
 def prompt_of(events: Sequence[Event], seq: int) -> list[Json]:

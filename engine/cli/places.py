@@ -110,8 +110,6 @@ def _variants(environment: Environment, twins: bool) -> list[World]:
 
 def environment_path(name: str) -> Path:
     """The path that a word on the command line means: that path, or the example of that name."""
-    if "\0" in name:
-        raise Told("a path holds a zero byte; no file can be called so")
     path = Path(name)
     try:
         if path.exists():

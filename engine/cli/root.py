@@ -32,10 +32,10 @@ class PipeClosed(Exception):
 
 
 class Root(click.Group):
-    """The outermost group: commands in the order in which they were added."""
+    """The outermost group: commands in the order in which they were added, then groups."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return sorted(self.commands, key=lambda name: isinstance(self.commands[name], click.Group))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -87,8 +87,12 @@ def main(args: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character shows another one instead; that is no reason to stop.
             stream.reconfigure(errors="replace")
+    words = list(sys.argv[1:] if args is None else args)
+    if any("\0" in word for word in words):
+        warn("a word holds a zero byte; nothing can be called so")
+        return BAD_INPUT
     try:
-        value = root().main(args, prog_name="coworkenv", standalone_mode=False)
+        value = root().main(words, prog_name="coworkenv", standalone_mode=False)
         return value if isinstance(value, int) else 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
