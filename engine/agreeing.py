@@ -15,8 +15,8 @@ from ..events.errors import LogError
 from ..events.event import EpisodeEnded, EpisodeForked, EpisodeStarted, Event, GradingEnded, GradingStarted, Json
 from ..events.log import Log, StreamRow
 from .fork import fork_id
-from .grading import Graded, graded_of, grading_id
-from .plan import agent_name, episode_id, forks_of
+from .grading import grading_id, read_grading
+from .plan import EpisodeError, agent_name, episode_id, forks_of
 
 
 def disagreements(log: Log, row: StreamRow, events: Sequence[Event]) -> Iterator[Finding]:
@@ -25,13 +25,13 @@ def disagreements(log: Log, row: StreamRow, events: Sequence[Event]) -> Iterator
     if row.kind == "episode" and isinstance(first, EpisodeStarted):
         yield from _differing(row, _of_episode(first, forks_of(events)), 0)
         yield from _end(row, events[-1], EpisodeEnded)
-        for grade in log.grades(row.id):
-            yield from _grade(log, row, grade.grader, grade.row)
     elif row.kind == "grading" and isinstance(first, GradingStarted):
         yield from _of_grading(log, row, first)
         yield from _end(row, events[-1], GradingEnded)
     else:
         yield Finding("row", 0, f"the row of stream {row.id} says that it is of kind {row.kind!r}, its events do not")
+    for grade in log.grades(row.id):
+        yield from _grade(log, row, grade.grader, grade.row)
 
 
 def _of_episode(started: EpisodeStarted, forks: Sequence[tuple[int, EpisodeForked]]) -> dict[str, Json]:
@@ -90,19 +90,11 @@ def _of_grading(log: Log, row: StreamRow, started: GradingStarted) -> Iterator[F
 
 def _grade(log: Log, row: StreamRow, grader: str, kept: Json) -> Iterator[Finding]:
     """A grade at hand is a copy of a grading stream."""
-    name = kept.get("id") if isinstance(kept, dict) else None
+    name = str(kept.get("id")) if isinstance(kept, dict) else ""
     try:
-        graded = _read(log, str(name))
-    except LogError as error:
+        graded = read_grading(log, name)
+    except (LogError, EpisodeError) as error:
         yield Finding("grade", 0, f"a grade of episode {row.id} is kept, but its grading cannot be read: {error}")
         return
-    if graded is None or (graded.grader, graded.episode) != (grader, row.id) or to_json(graded) != to_json(kept):
+    if (graded.grader, graded.episode) != (grader, row.id) or to_json(graded) != to_json(kept):
         yield Finding("grade", 0, f"the grade of episode {row.id} that is kept is not what its grading {name} says")
-
-
-def _read(log: Log, name: str) -> Graded | None:
-    """A grading; None where the stream of that name is none."""
-    stream = log.row(name)
-    events = list(log.read(stream.id))
-    whole = bool(events) and isinstance(events[0].body, GradingStarted) and isinstance(events[-1].body, GradingEnded)
-    return graded_of(stream.id, events) if whole else None

@@ -6,6 +6,7 @@ Knows how a grade becomes events and how the grade table is kept. Does not know 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -13,8 +14,9 @@ from hashlib import sha256
 
 import msgspec
 
-from ..events.errors import NotFound, StreamExists
+from ..events.errors import LogCorrupt, NotFound, StreamExists
 from ..events.event import AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
+from ..events.log import Grade as KeptGrade
 from ..events.log import Log, StreamRow
 from ..worlds.checks.evaluate import Verdict
 from ..worlds.checks.scoring import Grade, Rubric
@@ -22,7 +24,9 @@ from ..worlds.world import World
 from . import wall
 from .leases import take
 from .order import WORLD
-from .plan import document_of, world_from
+from .plan import EpisodeError, document_of, world_from
+
+_NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")
 
 
 class Graded(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,9 +116,12 @@ def read_grading(log: Log, stream: str) -> Graded:
 
 
 def graded_of(stream: str, events: Sequence[Event]) -> Graded:
-    started, ended = events[0].body, events[-1].body
-    assert isinstance(started, GradingStarted)
-    assert isinstance(ended, GradingEnded)
+    """What a grading stream says. Raises EpisodeError if it is none, or not whole."""
+    started, ended = (events[0].body, events[-1].body) if events else (None, None)
+    if not isinstance(started, GradingStarted) or not isinstance(ended, GradingEnded):
+        raise EpisodeError(f"stream {stream} is not a whole grading: it does not begin and end like one")
+    if _NUMBER.fullmatch(ended.score) is None:
+        raise EpisodeError(f"stream {stream} is not a grading: its score is {ended.score!r:.40}, which is no number")
     return Graded(
         id=stream,
         episode=started.stream,
@@ -124,6 +131,21 @@ def graded_of(stream: str, events: Sequence[Event]) -> Graded:
         passed=ended.passed,
         checks=tuple(event.body for event in events if isinstance(event.body, CheckGraded)),
     )
+
+
+def kept_grades(log: Log, stream: str | None = None) -> list[Graded]:
+    """The grades at hand, of one episode or of all. Raises LogCorrupt for what no grade can be."""
+    return [_kept(grade) for grade in log.grades(stream)]
+
+
+def _kept(grade: KeptGrade) -> Graded:
+    try:
+        graded = msgspec.convert(grade.row, Graded)
+    except msgspec.ValidationError as error:
+        raise LogCorrupt(f"a grade that is kept of episode {grade.stream} is damaged: {error}") from error
+    if _NUMBER.fullmatch(graded.score) is None or (graded.episode, graded.grader) != (grade.stream, grade.grader):
+        raise LogCorrupt(f"a grade that is kept of episode {grade.stream} is damaged: it is another's, or no number")
+    return graded
 
 
 def rebuild_grades(log: Log) -> list[Json]:

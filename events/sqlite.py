@@ -383,9 +383,7 @@ class SqliteLog(Log):
             sql, given = f"{sql} AND s.id = ?", [*given, self.row(stream).id]
         if grader is not None:
             sql, given = f"{sql} AND g.grader = ?", [*given, grader]
-        return [
-            Grade(id, by, from_json(text)) for id, by, text in self._query(f"{sql} ORDER BY s.key, g.grader", *given)
-        ]
+        return [_grade(*cells) for cells in self._query(f"{sql} ORDER BY s.key, g.grader", *given)]
 
     def damage(self, stream: str) -> tuple[Finding, ...]:
         key = self._keyed(stream)[0]
@@ -420,8 +418,15 @@ def _row(cells: Sequence[Any]) -> StreamRow:
     try:
         named["versions"], named["meta"] = from_json(named["versions"]), from_json(named["meta"])
         return msgspec.convert(named, StreamRow)
-    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError) as error:
+    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise LogCorrupt(f"the row of stream {named['id']!r:.80} is damaged: {error}") from error
+
+
+def _grade(stream: str, grader: str, text: str) -> Grade:
+    try:
+        return Grade(stream, grader, from_json(text))
+    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise LogCorrupt(f"a grade that is kept of stream {stream} is damaged: {error}") from error
 
 
 def _unpacked(content: bytes | None) -> bytes | None:
