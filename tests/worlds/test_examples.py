@@ -5,19 +5,15 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-import msgspec
 import pytest
 
 from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine.episode import play
 from coworkenv.engine.plan import Plan
 from coworkenv.events.event import Event
-from coworkenv.worlds.checks.evidence import Evidence, tables_of
-from coworkenv.worlds.checks.frame import frame_of
 from coworkenv.worlds.checks.scoring import grade
-from coworkenv.worlds.compiling import variants
+from coworkenv.worlds.compiling import is_stale, variants
 from coworkenv.worlds.document import parse
-from coworkenv.worlds.environment import Environment
 from coworkenv.worlds.expressions import ExpressionError, Node, references
 from coworkenv.worlds.expressions import parse as parse_expression
 from coworkenv.worlds.reading import problems, read_environment
@@ -45,18 +41,6 @@ async def played(world: World, agent: str) -> Sequence[Event]:
     return episode.events
 
 
-async def framed(environment: Environment) -> dict[str, World]:
-    """All worlds of an environment, with what the oracle changes in any of them as their frame."""
-    worlds = variants(environment)
-    frame: set[str] = set()
-    for world in worlds.values():
-        evidence = Evidence(tables_of(record for service in world.services for record in service.initial()))
-        for event in await played(world, "oracle"):
-            evidence.apply(event)
-        frame.update(frame_of(evidence))
-    return {twin: msgspec.structs.replace(world, frame=tuple(sorted(frame))) for twin, world in worlds.items()}
-
-
 async def scores(worlds: dict[str, World], agent: str) -> dict[str, Decimal]:
     return {twin: Decimal(grade(world, await played(world, agent)).score) for twin, world in worlds.items()}
 
@@ -73,6 +57,14 @@ def test_it_has_an_oracle_traps_and_twins(name: str) -> None:
     assert len(environment.traps) >= 4
     assert len(environment.twins) >= 2
     assert environment.capabilities
+
+
+@each_example
+def test_it_is_frozen_as_it_stands(name: str) -> None:
+    environment = read_environment(TEXTS[name])
+    assert environment.frozen is not None
+    assert environment.frozen.frame
+    assert not is_stale(environment), f"run: coworkenv env freeze worlds/examples/{name}.yaml"
 
 
 @each_example
@@ -104,13 +96,13 @@ def test_the_oracle_knows_no_position(name: str) -> None:
 
 @each_example
 async def test_the_oracle_wins_in_every_twin(name: str) -> None:
-    worlds = await framed(read_environment(TEXTS[name]))
+    worlds = variants(read_environment(TEXTS[name]))
     assert set((await scores(worlds, "oracle")).values()) == {Decimal(1)}
 
 
 @each_example
 async def test_doing_nothing_and_only_reading_earn_nothing(name: str) -> None:
-    worlds = await framed(read_environment(TEXTS[name]))
+    worlds = variants(read_environment(TEXTS[name]))
     for agent in ("noop", "readonly"):
         assert set((await scores(worlds, agent)).values()) == {Decimal(0)}, agent
 
@@ -118,7 +110,7 @@ async def test_doing_nothing_and_only_reading_earn_nothing(name: str) -> None:
 @each_example
 async def test_every_trap_stays_under_its_ceiling_in_some_twin(name: str) -> None:
     environment = read_environment(TEXTS[name])
-    worlds = await framed(environment)
+    worlds = variants(environment)
     for trap, spec in environment.traps.items():
         assert min((await scores(worlds, f"trap:{trap}")).values()) <= spec.ceiling, trap
 
