@@ -16,7 +16,7 @@ import trio
 from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
 from ..events.codec import decode
-from ..events.errors import LogError, StreamExists
+from ..events.errors import LogError, StreamEnded, StreamExists
 from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
@@ -114,7 +114,10 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
         await trio.lowlevel.checkpoint()
         return Episode(id=row.id, status="ended", reason=row.reason, events=events)
     plan = plan or plan_of(events, perform)
-    appender = take(log, row.id)
+    try:
+        appender = take(log, row.id)
+    except StreamEnded:  # Somebody has brought it to its end in between.
+        return await _go_on(log, log.row(row.id), plan, perform)
     if appender.count != len(raw):  # Somebody has gone on with it in between; now nobody else can.
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]

@@ -7,10 +7,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from .crashing.campaign import MOMENTS, Stage, campaign, fork_campaign, staged
+from coworkenv.engine.plan import episode_id
+from coworkenv.events.sqlite import SqliteLog
+
+from .crashing.campaign import (
+    MOMENTS,
+    Play,
+    Report,
+    Stage,
+    campaign,
+    fork_campaign,
+    moments_in_turn,
+    staged,
+    until_it_ends,
+)
+from .crashing.forking import fork_everywhere
+from .crashing.worker import plan
 
 
 @pytest.fixture
@@ -36,3 +52,13 @@ async def test_a_fork_survives_its_process_whenever_that_is_killed(
     # Up to the commit of its first step and beyond. What the parent was told while the fork's request was on its way is
     # never asked for again, and the fork is, in the end, the one that nobody interrupted.
     assert await fork_campaign(stage, tmp_path, durability, transactions=5) >= 8
+
+
+async def test_an_episode_that_was_killed_again_and_again_can_be_forked(stage: Stage, tmp_path: Path) -> None:
+    path, report = tmp_path / "log.db", Report()
+    await until_it_ends(stage, Play(path, "B", "batch", 2), moments_in_turn(Random(2)), Random(2), report, 6)
+    assert report.total >= 3
+    log = SqliteLog(path)
+    async with log.writing():
+        await fork_everywhere(log, episode_id(plan(2).started()), {"seed": 1}, step=12)
+    log.close()

@@ -7,17 +7,30 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import trio
 
+from coworkenv.events.sqlite import SqliteLog
+
 from .campaign import MOMENTS, Report, campaign, fork_campaign, staged
+from .forking import fork_everywhere
+
+CHANGES: list[dict[str, Any]] = [{}, {"seed": 1}, {"agent": {"kind": "explore"}}]
 
 
-async def _play(kills: int, seed: int) -> tuple[Report, int]:
+async def _play(kills: int, seed: int) -> tuple[Report, int, int]:
+    """The report, deaths of forks, and forks of one episode that had been killed."""
     with tempfile.TemporaryDirectory() as folder:
         async with staged() as stage:
             forks = [await fork_campaign(stage, Path(folder), durability, 12) for durability in ("batch", "each")]
-            return await campaign(stage, Path(folder), kills, seed), sum(forks)
+            report = await campaign(stage, Path(folder), kills, seed)
+        log = SqliteLog(sorted(Path(folder).glob("B-batch-*.db"))[0])
+        async with log.writing():
+            [stream] = [row.id for row in log.rows()]
+            made = [await fork_everywhere(log, stream, changes) for changes in CHANGES]
+        log.close()
+        return report, sum(forks), sum(made)
 
 
 def main() -> None:
@@ -27,12 +40,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     began = time.perf_counter()
-    report, forks = trio.run(_play, options.kills, options.seed)
+    report, forks, made = trio.run(_play, options.kills, options.seed)
     figures = {
         "kills": report.total,
         **{f"kills {text}": report.at(moment) for moment, text in MOMENTS.items()},
         "kills that left no event": report.before_first_commit,
         "kills of forks": forks,
+        "forks of a killed episode": made,
         "episodes": report.episodes,
         "lives": report.lives,
         "events": report.events,

@@ -162,8 +162,9 @@ class Outsider:
 
     async def __call__(self, request: Request) -> Outside:
         self.asked[request_digest(request, fingerprints(request.prompt))] += 1
+        number = self.asked.total()
         await trio.lowlevel.checkpoint()
-        if self.asked.total() == self._fails_at:
+        if number == self._fails_at:
             raise Unavailable("the server is down")
         body, prompt = _body(request)
         salt = os.urandom(4).hex() if self._salted else ""

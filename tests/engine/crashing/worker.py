@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -23,6 +24,7 @@ import trio
 
 from coworkenv.agents.agent import Perform
 from coworkenv.agents.building import build_agent, build_coworkers
+from coworkenv.engine.cli.interrupts import run_until_interrupted
 from coworkenv.engine.episode import Episode, resume_episode, run_episode
 from coworkenv.engine.fork import fork_episode
 from coworkenv.engine.plan import Plan
@@ -46,6 +48,8 @@ class Command(msgspec.Struct, kw_only=True):
     stream: str = ""
     at: int = 0
     changes: dict[str, Any] = {}
+    bare: bool = False
+    """Ctrl-C does what it does to any Python program; otherwise what it does to the command line."""
     kill: tuple[str, int] | None = None
     """At which transaction it kills itself: `("before" | "between" | "after" | "resolved", n)`, counted from 1."""
 
@@ -106,7 +110,8 @@ async def _carried_out(command: Command, log: Log) -> Episode:
 
 def _child(command: Command) -> bytes:
     try:
-        result = trio.run(_live, command)
+        work = partial(_live, command)
+        result = trio.run(work) if command.bare else run_until_interrupted(work)
     except BaseException as error:
         result = {"error": type(error).__name__, "message": str(error)}
     return json.dumps(result).encode()
