@@ -143,9 +143,7 @@ def compare(
     )
 
 
-def _differences(
-    settings: Sequence[Setting], base: Sequence[Played], run: Run, got: Sequence[Played]
-) -> Iterator[str]:
+def _differences(settings: Sequence[Setting], base: Sequence[Played], run: Run, got: Sequence[Played]) -> Iterator[str]:
     for place, played in zip(run.places, got, strict=True):
         expected = base[place]
         if played.digest != expected.digest:
