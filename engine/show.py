@@ -123,7 +123,7 @@ def timeline(events: Sequence[Event], width: int) -> Iterator[Text]:
     finished = {event.seq: event.actor for event in events if isinstance(event.body, ActorFinished)}
     for moment in story(events):
         if moment.at - before >= PAUSE:
-            yield page.line("", f"⋮ {length(moment.at - before)}", lanes.pause(moment.at - 1))
+            yield page.line("", f"+ {length(moment.at - before)}", lanes.pause(moment.at - 1))
         clock = "" if moment.at == before and moment.seqs[0] else clock_time(start, moment.at)
         yield from _moment_lines(page, lanes, moment, clock)
         before = max(before, moment.at)

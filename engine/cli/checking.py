@@ -25,10 +25,9 @@ from ..printable import brief, printable
 from ..replay import Verified, verify
 from .failures import sentences, single
 from .interrupts import run_until_interrupted
-from .looking import name_of
 from .options import all_option, chosen, json_option, log_option, opened
 from .places import only_one
-from .results import SHORT, grade_text
+from .results import SHORT, grade_text, name_of
 from .screen import Screen, print_json, say, screen
 
 _MEASURE = Console(width=100)

@@ -19,9 +19,8 @@ from ..printable import brief, printable
 from ..show import start_of
 from ..statistics import Statistics, statistics, together
 from ..story import Moment, story
-from .looking import name_of
 from .options import chosen, json_option, log_option, opened
-from .results import SHORT
+from .results import SHORT, name_of
 from .screen import Screen, print_json, say, screen
 
 SIDE_BY_SIDE = 12

@@ -5,6 +5,7 @@ Knows which view was asked for. Does not know how it is drawn (`engine.show`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -21,6 +22,7 @@ from rich.text import Text
 from ...events.event import EffectRequested, Event, Json
 from ...events.log import Log, StreamRow
 from ..effects import prompt_after
+from ..grading import read_grading
 from ..moments import clock_time, day, length
 from ..plan import document_of, world_from
 from ..printable import as_json as json_text
@@ -28,10 +30,11 @@ from ..printable import elided, printable, printable_lines
 from ..replay import state_after
 from ..show import conversation, event_line, moments_json, start_of, state_lines, timeline
 from ..story import story
+from .checking import say_grade
 from .failures import Told
 from .grades import grades_of
 from .options import SEQ, json_option, log_option, opened, whole
-from .results import SHORT, grade_text, shares
+from .results import SHORT, grade_text, name_of, shares
 from .screen import Screen, print_json, say, screen
 
 STATUS = {"ended": "", "suspended": "yellow", "running": "cyan"}
@@ -81,17 +84,12 @@ def list_(
     out.print(_table(rows, grades, out.width))
 
 
-def name_of(row: StreamRow) -> str:
-    """An environment's id with its twin."""
-    return f"{row.environment}@{row.twin}" if row.twin else row.environment
-
-
 def _table(rows: Sequence[StreamRow], grades: Mapping[str, Any], width: int) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name in ("episode", "environment", "agent", "seed", "result", "events", "when"):
         table.add_column(name, justify="right" if name in ("seed", "events") else "left", no_wrap=True)
     forks = 7 * any(row.parent for row in rows)
-    first, second = shares(width - 58 - forks, [name_of(row) for row in rows], [row.agent for row in rows])
+    first, second = shares(width - 60 - forks, [name_of(row) for row in rows], [row.agent for row in rows])
     for row in rows:
         grade = grades.get(row.id)
         fork = f" ⑂ {row.parent[:4]}" if row.parent else ""
@@ -150,6 +148,8 @@ def show(
             _show_event(events, single)
         elif as_json:
             print_json(_plain(log, row, events, view))
+        elif row.kind == "grading" and row.of is not None:
+            say_grade(screen(), log.row(row.of), read_grading(log, row.id))
         elif svg is not None:
             _draw(log, row, events, svg)
         else:
@@ -210,7 +210,9 @@ def _draw(log: Log, row: StreamRow, events: Sequence[Event], file: Path) -> None
         canvas = Console(record=True, width=width, file=nowhere, force_terminal=True, color_system="truecolor")
         for line in _lines(log, row, events, None, width):
             canvas.print(line, soft_wrap=True)
-        file.write_text(canvas.export_svg(title=f"coworkenv show {row.id[:SHORT]}"), "utf-8")
+        drawing = canvas.export_svg(title=f"coworkenv show {row.id[:SHORT]}")
+        # The fonts that it would load from a server: a picture should not need one.
+        file.write_text(re.sub(r"@font-face \{[^}]*\}\s*", "", drawing), "utf-8")
     say(screen(), f"Drawn into {printable(str(file))}.")
 
 

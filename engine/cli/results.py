@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...events.event import Json
+from ...events.log import StreamRow
 from ...worlds.checks.scoring import trials
 from ..grading import Graded
 from ..moments import length
@@ -24,6 +25,11 @@ from .screen import Screen, say
 
 SHORT = 10
 """Digits of an id that are shown: enough to be unique in any log that fits on a disk."""
+
+
+def name_of(row: StreamRow) -> str:
+    """An environment's id with its twin."""
+    return f"{row.environment}@{row.twin}" if row.twin else row.environment
 
 
 def plain(result: Result, kept: bool = False) -> dict[str, Json]:
@@ -78,7 +84,7 @@ def results_table(results: Sequence[Result], width: int) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
     groups = grouped(results)
-    first, second = shares(width - 54, [environment for environment, _ in groups], [agent for _, agent in groups])
+    first, second = shares(width - 60, [environment for environment, _ in groups], [agent for _, agent in groups])
     for (environment, agent), group in groups.items():
         table.add_row(elided(environment, first), elided(agent, second), *_cells(group))
     return table

@@ -13,7 +13,8 @@ import click
 import trio
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ...agents.building import AGENT_KINDS, build_agent, build_coworkers
+from ...agents.agent import Perform
+from ...agents.building import AGENT_KINDS, REACHING, build_agent, build_coworkers, model_at
 from ...events.event import Json
 from ...events.log import Log, StreamRow
 from ...worlds.world import World
@@ -25,9 +26,12 @@ from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
-from .results import plain, result_line, say_summary, summary
+from .results import name_of, plain, result_line, say_summary, summary
 from .root import INTERRUPTED, warn
 from .screen import Screen, print_json, say, screen
+
+MANY = 60
+"""So many episodes, and a terminal is told only of those that did not end; a pipe is told of all."""
 
 
 @click.command(short_help="Play episodes and grade them.")
@@ -100,16 +104,21 @@ def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:
 def _plans(
     world: World, agent: str, coworkers: str, options: Mapping[str, Json], trials: int, seed: int
 ) -> Iterator[Plan]:
-    """The plans of one world's trials. Options are the models': rules and scripts have none."""
+    """The plans of one world's trials.
+
+    Options are the models': rules and scripts have none. Where agent and coworkers have models, they are the agent's,
+    apart from where and how patiently models are asked.
+    """
     uses_model = {"agent": agent.startswith("openai"), "coworkers": coworkers != "rules"}
     if options and not any(uses_model.values()):
         raise Told(f"the option {next(iter(options))!r} is a model's, and no model takes part")
-    reach = {name: value for name, value in options.items() if uses_model["agent"] is False or name == "url"}
+    shared = ("url", *REACHING)
+    theirs = {name: value for name, value in options.items() if not uses_model["agent"] or name in shared}
     for trial in range(trials):
         yield Plan(
             world=world,
             agent=build_agent(agent, options if uses_model["agent"] else {}),
-            coworkers=build_coworkers(world, coworkers, reach if uses_model["coworkers"] else {}),
+            coworkers=build_coworkers(world, coworkers, theirs if uses_model["coworkers"] else {}),
             seed=seed + trial,
             trial=trial,
         )
@@ -118,17 +127,22 @@ def _plans(
 @click.command(short_help="Go on with suspended episodes.")
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @all_option("suspended episodes")
+@click.option("--base-url", metavar="URL", help="Ask the models of this server, not of the ones that episodes name.")
 @click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
 @log_option
 @json_option
-def resume(names: tuple[str, ...], everything: bool, concurrency: int, log_path: str, as_json: bool) -> int:
+def resume(
+    names: tuple[str, ...], everything: bool, base_url: str | None, concurrency: int, log_path: str, as_json: bool
+) -> int:
     """Go on with episodes where their log ends. Nothing that the log answers is asked again.
 
     \b
     coworkenv resume --all
     """
+    ask = model_at(base_url) if base_url else None
     with opened(log_path) as log:
-        rows = chosen(log, names, everything, kind="episode", status="suspended")
+        # One that says it is running may belong to a process that died: whoever opens it will see.
+        rows = [row for row in chosen(log, names, everything, kind="episode") if names or row.status != "ended"]
         if not rows:
             say(screen(), "No episode is suspended.")
             return 0
@@ -138,7 +152,7 @@ def resume(names: tuple[str, ...], everything: bool, concurrency: int, log_path:
 
             async def one(row: StreamRow) -> None:
                 async with limit:
-                    result = await _resumed(log, row)
+                    result = await _resumed(log, row, ask)
                 finished(result)
 
             async with trio.open_nursery() as nursery:
@@ -148,9 +162,9 @@ def resume(names: tuple[str, ...], everything: bool, concurrency: int, log_path:
         return perform(log, work, {row.id: place for place, row in enumerate(rows)}, set(), as_json)
 
 
-async def _resumed(log: Log, row: StreamRow) -> Result:
+async def _resumed(log: Log, row: StreamRow, ask: Perform | None) -> Result:
     try:
-        episode = await resume_episode(log, row.id)
+        episode = await resume_episode(log, row.id, ask)
         grade = await grade_episode(log, episode.id) if episode.status == "ended" else None
         return result_of(plan_of(episode.events), episode, grade)
     except Exception as error:
@@ -159,7 +173,7 @@ async def _resumed(log: Log, row: StreamRow) -> Result:
             raise
         return Result(
             id=row.id,
-            environment=f"{row.environment}@{row.twin}" if row.twin else row.environment,
+            environment=name_of(row),
             agent=row.agent,
             seed=row.seed,
             trial=row.trial,
@@ -225,7 +239,8 @@ def _telling(out: Screen, count: int, as_json: bool) -> Iterator[Callable[[Resul
         task = progress.add_task("episodes", total=count, rate="")
 
         def tell(result: Result, kept: bool) -> None:
-            progress.console.print(result_line(result, kept))
+            if count <= MANY or result.status != "ended":
+                progress.console.print(result_line(result, kept))
             done = progress.tasks[0]
             progress.update(task, advance=1, rate=f"{done.speed or 0:.1f}/s" if done.speed else "")
 

@@ -104,7 +104,7 @@ def test_an_unread_message_says_so():
 
 def test_a_long_silence_has_a_line_of_its_own():
     events = stream((0, "world", STARTED), (3600, "agent", ActorWaited(since=0)))
-    assert any("⋮ 1 h" in line for line in drawn(events))
+    assert any("+ 1 h" in line for line in drawn(events))
 
 
 @pytest.mark.parametrize(

@@ -380,3 +380,8 @@ def test_the_demo_replaces_no_log_but_its_own(cli):
     Path("precious.db").write_text("precious")
     assert cli("demo", "--log", "precious.db").code == 2
     assert Path("precious.db").read_text() == "precious"
+
+
+def test_a_grading_is_shown_as_its_checks(cli, played):
+    [graded] = cli("grade", played["oracle"], "--json").values
+    assert "refunded" in cli("show", graded["grade"]["id"]).out
