@@ -28,6 +28,7 @@ from .server import Server, server_url
 
 Options: TypeAlias = Mapping[str, Json]
 _NO_OPTIONS: Options = MappingProxyType({})
+_ANY_SERVER = Server()
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 _SIMPLE: Mapping[str, Callable[[], Actor]] = {"oracle": Oracle, "noop": Noop, "readonly": ReadOnly, "explore": Explore}
@@ -164,7 +165,7 @@ def _coworker(world: World, name: str, wanted: str | Options, connection: _Conne
 
 # --- options -----------------------------------------------------------------------------------------------
 
-_REACHING = ("timeout", "attempts", "first_wait")
+REACHING = ("timeout", "attempts", "first_wait")
 """Options that say how a model is reached: they change nothing that it answers, so no specification holds them."""
 
 
@@ -175,17 +176,24 @@ class _Connection(msgspec.Struct, frozen=True):
     perform: Perform | None
 
     def to(self, sampling: Sampling) -> Perform:
-        if self.perform is not None:
-            return self.perform
-        from .chat import chat  # Here, because HTTP takes long to import and most actors need none.
+        return self.perform or model_at(sampling.url, self.server)
 
-        return chat(msgspec.structs.replace(self.server, url=server_url(sampling.url)))
+
+def model_at(url: str | None, server: Server = _ANY_SERVER) -> Perform:
+    """Asks the models of the server at `url`, or, without one, of the server that the environment's variables name, as
+    patiently as `server` says. Raises BadSpecification."""
+    from .chat import chat  # Here, because HTTP takes long to import and most actors need none.
+
+    try:
+        return chat(msgspec.structs.replace(server, url=server_url(url)))
+    except ValueError as error:
+        raise BadSpecification(str(error)) from None
 
 
 def _connection(options: Options, perform: Perform | None) -> tuple[_Connection, dict[str, Json]]:
     """The way to the model, and the options that are left."""
-    reaching = {name: value for name, value in options.items() if name in _REACHING}
-    left = {name: value for name, value in options.items() if name not in _REACHING}
+    reaching = {name: value for name, value in options.items() if name in REACHING}
+    left = {name: value for name, value in options.items() if name not in REACHING}
     return _Connection(_read(Server, "connection", reaching), perform), left
 
 
@@ -198,7 +206,7 @@ def _read(type_: type[_Struct], kind: str, options: Options) -> _Struct:
     known = msgspec.structs.fields(type_)
     for name in options:
         if name not in [field.encode_name for field in known]:
-            raise UnknownName(f"option of `{kind}`", name, [*(field.encode_name for field in known), *_REACHING])
+            raise UnknownName(f"option of `{kind}`", name, [*(field.encode_name for field in known), *REACHING])
     try:
         return msgspec.convert(dict(options), type_, strict=False)
     except msgspec.ValidationError as error:

@@ -18,6 +18,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 import trio
 
 from ..events.event import Json
@@ -34,6 +35,8 @@ LONGEST_WAIT = 120.0
 """Seconds; a server that asks for more is given up for now."""
 BODY_LIMIT = 64 << 20
 """Bytes of a response that are read."""
+KEY_LENGTH = 8
+"""Characters that a key has at least: what is shorter stands in for one, and may well be part of an answer."""
 
 
 def chat(server: Server, *, key: str | None = None, fraction: Callable[[], float] = random.random) -> Perform:
@@ -54,8 +57,10 @@ async def _perform(server: Server, key: str | None, fraction: Callable[[], float
         verdict = await _attempt(server, secret, body, prompt)
         if isinstance(verdict, Outside):
             seconds = round(trio.current_time() - started, 3)
-            return Outside(verdict.answer, {**verdict.observed, "failures": failures, "seconds": seconds})
-        reason = _without(secret, verdict.reason)
+            value = without(secret, verdict.answer.value)
+            observed = {**without(secret, verdict.observed), "failures": failures, "seconds": seconds}
+            return Outside(msgspec.structs.replace(verdict.answer, value=value), observed)
+        reason = without(secret, verdict.reason)
         if isinstance(verdict, Hopeless):
             raise Unavailable(f"{server.url}: {reason}")
         failures.append(reason)
@@ -87,8 +92,17 @@ def pause(server: Server, failures: int, after: float | None, chance: float) -> 
     return float(min(30.0, server.first_wait * 2.0 ** (failures - 1)) * (0.5 + chance / 2))
 
 
-def _without(secret: str, text: str) -> str:
-    return text.replace(secret, "…") if len(secret) >= 4 else text
+def without(secret: str, value: Json) -> Json:
+    """`value` with the key left out wherever a server repeats it."""
+    if len(secret) < KEY_LENGTH:
+        return value
+    if isinstance(value, str):
+        return value.replace(secret, "…")
+    if isinstance(value, list):
+        return [without(secret, item) for item in value]
+    if isinstance(value, dict):
+        return {without(secret, name): without(secret, item) for name, item in value.items()}
+    return value
 
 
 async def _attempt(server: Server, secret: str, body: bytes, prompt: str) -> Verdict:

@@ -13,6 +13,7 @@ import msgspec
 from ..events.event import Json
 from ..worlds.durations import microseconds
 from .agent import Price
+from .server import plain_url
 
 _OWN = ("model", "messages", "tools", "stream", "n", "temperature", "max_tokens", "seed")
 
@@ -42,6 +43,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError(
                 f"`extra` may not hold {', '.join(taken)}: there is an option for that, or it is ours to set"
             )
+        if self.url is not None:
+            plain_url(self.url)
         _ = self.price
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -25,9 +26,27 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     first_wait: float = 0.5
     """Seconds before the second attempt; doubles each time, up to 30, and is shortened by chance to spread load."""
 
+    def __post_init__(self) -> None:
+        if not (self.timeout > 0 and self.attempts > 0 and self.first_wait >= 0):
+            raise ValueError("`timeout` and `attempts` must be above 0, and `first_wait` not below it")
+
 
 def server_url(given: str | None, environment: Mapping[str, str] | None = None) -> str:
-    """The base URL: as given, else from the environment's variables, else OpenAI's."""
+    """The base URL: as given, else from the environment's variables, else OpenAI's. Raises ValueError (`plain_url`)."""
     variables = os.environ if environment is None else environment
     found = given or next((variables[name] for name in URL_VARIABLES if variables.get(name)), DEFAULT_URL)
-    return found.rstrip("/")
+    return plain_url(found).rstrip("/")
+
+
+def plain_url(url: str) -> str:
+    """`url` itself. Raises ValueError, which does not repeat it, if it holds more than an address and a path.
+
+    That could be a key, and base URLs stand in logs and in errors.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url  # The client says what is wrong with it.
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("a base URL may not hold a name, a password or a query; put the key into OPENAI_API_KEY")
+    return url
