@@ -53,7 +53,7 @@ class EpisodeForked(Body, frozen=True, tag="episode.forked"):
     digest: str
     """Hexadecimal digest of the parent's event `seq`."""
     changes: dict[str, Json] = {}
-    """Any of `seed`, `agent`, `coworker`, `message`, `records`."""
+    """Any of `seed`, `agent`, `coworkers`, `messages`, `records`."""
 
 
 class EpisodeEnded(Body, frozen=True, tag="episode.ended"):
