@@ -61,8 +61,11 @@ def elided(name: str, cells: int) -> str:
     name = printable(name[:1000])
     if cell_len(name) <= cells or cells < 5:
         return shortened(name, cells)
-    tail = cells * 3 // 5
-    return f"{set_cell_size(name, cells - tail - 1)}…{set_cell_size(name[::-1], tail)[::-1]}"
+    room = cells * 3 // 5
+    end = name[-room:]
+    while cell_len(end) > room:  # from the front, since a joiner in it makes the cells of a text depend on its order
+        end = end[1:]
+    return shortened(f"{set_cell_size(name, cells - room - 1)}…{end}", cells)
 
 
 def as_json(value: Json) -> str:
