@@ -103,7 +103,7 @@ class Kernel:
         self.seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
         self.pending: dict[int, Pending] = {}
         self._unasked: list[tuple[Pending, Perform]] = []
-        self._strays: list[tuple[Seat, Any, ForeignAwait]] = []
+        self._strays: list[tuple[Seat, Any, ForeignAwait, Any]] = []
         self._recorded = 0
         self._unsettled = False
         self._timeline_items = 0
@@ -432,7 +432,7 @@ class Kernel:
                 operation = coroutine.send(value)
                 handler = OPERATIONS.get(type(operation))
                 if handler is None:
-                    self._stray(seat, f"awaited {type(operation).__qualname__}")
+                    self._stray(seat, f"awaited {type(operation).__qualname__}", operation)
                     return
                 value = handler(self, seat, operation)
                 if value is WAITS:
@@ -447,10 +447,10 @@ class Kernel:
             message = str(error) if isinstance(error, ActorError | LogError) else ""
             self._finish(seat, ActorFailed(error=type(error).__name__, message=message))
 
-    def _stray(self, seat: Seat, what: str) -> None:
+    def _stray(self, seat: Seat, what: str, foreign: Any = None) -> None:
         """An actor did what only the kernel may do in its place. It is unwound when the step is complete."""
         message = f"{seat.name} {what}; an actor may await nothing but its context's operations"
-        self._strays.append((seat, seat.coroutine, ForeignAwait(message)))
+        self._strays.append((seat, seat.coroutine, ForeignAwait(message), foreign))
         self._unsettled = True
         self._finish(seat, ActorFailed(error="ForeignAwait", message=message))
 

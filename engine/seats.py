@@ -6,6 +6,7 @@ Knows one actor's place in an episode. Does not know the heap, the log or the ot
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -103,9 +104,12 @@ class Seat:
         return self.wait == "ended"
 
 
-async def unwind(seat: Seat, coroutine: Coroutine[Operation, Any, str] | None, error: BaseException) -> None:
+async def unwind(
+    seat: Seat, coroutine: Coroutine[Operation, Any, str] | None, error: BaseException, foreign: Any = None
+) -> None:
     """End an actor by raising `error` in its coroutine, however it takes that.
 
+    `foreign` is what it awaits, where that is not an operation.
     What it awaits on its way out is its own affair: operations raise again and append nothing, and what belongs to trio
     is handed to trio, so that a nursery the actor should not have opened closes as it must.
     """
@@ -115,6 +119,7 @@ async def unwind(seat: Seat, coroutine: Coroutine[Operation, Any, str] | None, e
         return
     with trio.CancelScope(shield=True):
         try:
+            await _taken_back(foreign)
             yielded = coroutine.throw(error)
             for _ in range(1000):
                 if isinstance(yielded, Operation):
@@ -127,6 +132,16 @@ async def unwind(seat: Seat, coroutine: Coroutine[Operation, Any, str] | None, e
         except Exception:
             # It raised something of its own while it was being closed; it is over either way.
             pass
+
+
+async def _taken_back(foreign: Any) -> None:
+    """Have trio forget what an actor waits for, or it would wake this task for it, at whatever that waits for then."""
+    if not hasattr(foreign, "abort_func"):
+        return
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        with suppress(Exception):
+            (await _Trap(foreign)).unwrap()
 
 
 async def _through(coroutine: Coroutine[Any, Any, Any], yielded: Any) -> Any:

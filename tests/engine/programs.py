@@ -72,7 +72,7 @@ class Cancel(Op, frozen=True):
 
 
 class Program:
-    """Does its operations, one after the other. `trace` keeps what it learnt, and when; `closed` is called when it is closed."""
+    """Does its operations, one after the other. `trace` keeps what it learnt, and when; `closed` hears of its end."""
 
     def __init__(
         self,

@@ -20,10 +20,43 @@ from tests.loopback import Reply, completion
 
 Json = Any
 
-_WORDS = (
-    "order which number sure urgent approve invoice list wait box notes project figures region ticket error serial code "
-    "check really come parcel bell budget RMA refund contract priority meeting customer Uhr Sitzung 編號 stop model"
-).split()
+_WORDS = [
+    "order",
+    "which",
+    "number",
+    "sure",
+    "urgent",
+    "approve",
+    "invoice",
+    "list",
+    "wait",
+    "box",
+    "notes",
+    "project",
+    "figures",
+    "region",
+    "ticket",
+    "error",
+    "serial",
+    "code",
+    "check",
+    "really",
+    "come",
+    "parcel",
+    "bell",
+    "budget",
+    "RMA",
+    "refund",
+    "contract",
+    "priority",
+    "meeting",
+    "customer",
+    "Uhr",
+    "Sitzung",
+    "編號",
+    "stop",
+    "model",
+]
 _IDENTIFIER = re.compile(r"\b[A-Z]{1,3}-[0-9]{1,5}\b")
 _PERSON = re.compile(r"^- ([^:\n]+?)(?::|$)", re.MULTILINE)
 _OWN = ("send_message", "wait", "finish")

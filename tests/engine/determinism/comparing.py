@@ -12,6 +12,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from time import perf_counter
 from typing import Any
 
@@ -147,5 +148,6 @@ def _differences(settings: Sequence[Setting], base: Sequence[Played], run: Run, 
     for place, played in zip(run.places, got, strict=True):
         expected = base[place]
         if played.digest != expected.digest:
-            event = len(os.path.commonprefix([played.links, expected.links])) // 4
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(played.links, expected.links))
+            event = sum(1 for _ in same) // 4
             yield f"{settings[place]} under {run.conditions}: event {event} is the first that differs"

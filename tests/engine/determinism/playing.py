@@ -133,7 +133,7 @@ def _log(conditions: Conditions, folder: Path) -> Log:
 
 @asynccontextmanager
 async def _model(conditions: Conditions) -> AsyncIterator[Perform | None]:
-    """What asks the model: nothing of ours where it is behind HTTP, since then the environment's variables say where."""
+    """What asks the model; None where it is behind HTTP, since then the environment's variables say where."""
 
     async def wait() -> None:
         await trio.sleep(_latency(conditions))
