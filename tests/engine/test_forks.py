@@ -81,14 +81,22 @@ def later(event: Event, after: int, by: int = 1) -> Event:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"seed": 5}, {"agent": {"kind": "explore"}}, OTHER_MODEL], ids=["nothing", "seed", "agent", "model"]
+    ("changes", "step"),
+    [
+        ({}, 1),
+        ({"seed": 5}, 2),
+        ({"agent": {"kind": "explore"}}, 1),
+        (OTHER_MODEL, 3),
+        ({"coworkers": {"lena": {"kind": "rules"}}}, 2),
+    ],
+    ids=["nothing", "seed", "agent", "model", "coworker"],
 )
-async def test_an_episode_can_be_forked_at_every_event(changes: dict[str, Any]) -> None:
+async def test_an_episode_can_be_forked_at_every_event(changes: dict[str, Any], step: int) -> None:
     log = MemoryLog()
     async with log.writing():
         parent = await played(log, 3)
         name = name_of(parent, log)
-        assert await fork_everywhere(log, name, changes) == len(parent.events)
+        assert await fork_everywhere(log, name, changes, step) == -(-len(parent.events) // step)
 
 
 async def test_a_fork_that_changes_nothing_goes_on_like_its_parent_while_nobody_new_is_asked() -> None:

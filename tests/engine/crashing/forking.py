@@ -45,25 +45,26 @@ def check_fork(parent: Held, fork: Held, at: int, changes: Mapping[str, Any], ou
     if not isinstance(parent.events[at].body, EffectCancelled | EpisodeEnded):
         assert last >= at
         assert parent.events[last].at == parent.events[at].at
-    check_effects(parent, fork, last, "agent" in changes, outsider)
+    replaced = {"agent"} if "agent" in changes else set(changes.get("coworkers", ()))
+    check_effects(parent, fork, last, replaced, outsider)
     check_messages(parent, fork, last)
 
 
-def check_effects(parent: Held, fork: Held, last: int, agent_replaced: bool, outsider: Outsider) -> None:
+def check_effects(parent: Held, fork: Held, last: int, replaced: set[str], outsider: Outsider) -> None:
     """Requests on their way keep an answer that the log has, are cancelled with their actor, or are asked again."""
     past = Held(parent.raw[: last + 1], parent.events[: last + 1])
     answered = {seq for seq in parent.resolved() if seq <= last}
     check_life(past, fork, outsider.asked, answered)
     for seq in past.requested().keys() - past.settled():
-        replaced = EffectCancelled(effect=seq, reason="the actor was replaced")
-        if agent_replaced and parent.events[seq].actor == "agent":
-            [cancelled] = [event for event in fork.events if event.body == replaced]
+        gone = EffectCancelled(effect=seq, reason="the actor was replaced")
+        if parent.events[seq].actor in replaced:
+            [cancelled] = [event for event in fork.events if event.body == gone]
             assert cancelled.cause == last + 1
             assert seq not in fork.resolved()
         elif seq in answered and seq in fork.resolved():
             assert fork.resolved()[seq].body == parent.resolved()[seq].body
         else:
-            assert all(event.body != replaced for event in fork.events)
+            assert all(event.body != gone for event in fork.events)
 
 
 def check_messages(parent: Held, fork: Held, last: int) -> None:
