@@ -10,8 +10,9 @@ import pytest
 import trio
 
 from coworkenv.agents.agent import Context
-from coworkenv.engine.episode import Plan, run_episode
+from coworkenv.engine.episode import run_episode
 from coworkenv.engine.kernel import Kernel
+from coworkenv.engine.plan import Plan
 from coworkenv.events.event import ActorFailed, Event
 from coworkenv.events.memory import MemoryLog
 

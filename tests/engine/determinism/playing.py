@@ -19,7 +19,7 @@ import msgspec
 import trio
 
 from coworkenv.agents.agent import Perform
-from coworkenv.agents.chat import URL_VARIABLES
+from coworkenv.agents.server import URL_VARIABLES
 from coworkenv.engine.episode import run_episode
 from coworkenv.engine.replay import verify
 from coworkenv.events.event import (

@@ -16,7 +16,7 @@ import msgspec
 
 from coworkenv.agents.agent import Perform
 from coworkenv.agents.building import build_agent, build_coworkers
-from coworkenv.engine.episode import Plan
+from coworkenv.engine.plan import Plan
 from coworkenv.worlds.claw_eval.task import Task
 from coworkenv.worlds.claw_eval.world import world_of
 from coworkenv.worlds.compiling import compile_environment
