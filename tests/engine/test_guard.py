@@ -309,14 +309,19 @@ async def test_an_episode_in_a_log_ends_with_the_failure_and_others_are_not_harm
 
 async def test_cancelling_a_run_closes_its_actors_in_the_order_of_their_places():
     closed: list[str] = []
+    under_way: list[Any] = []
     names = ["agent", "bob", "ann"]
-    programs = {name: Program([Ask(1), Receive()], forever, closed.append) for name in names}
+
+    async def never(request: Any) -> Any:
+        under_way.append(request)
+        if len(under_way) == len(names):
+            scope.cancel()
+        await trio.sleep_forever()
+
+    programs = {name: Program([Ask(1), Receive()], never, closed.append) for name in names}
     agent = programs.pop("agent")
-    with trio.move_on_after(0.01):
+    with trio.fail_after(10), trio.CancelScope() as scope:
         await run(world(), agent, programs)
+    assert scope.cancelled_caught
     assert closed == names
     await trio_is_sane()
-
-
-async def forever(request: Any) -> Any:
-    await trio.sleep_forever()
