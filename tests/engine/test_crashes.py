@@ -28,6 +28,8 @@ from .crashing.campaign import (
 from .crashing.forking import fork_everywhere
 from .crashing.worker import plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
