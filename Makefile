@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 FLOORS := events worlds agents engine learn
+# Tests run in so many processes; `make test JOBS=0` for one.
+JOBS ?= auto
 
-.PHONY: demo test check format lint types contracts bench setup setup-dev clean
+.PHONY: demo test check format lint types contracts docs bench setup setup-dev clean
 
 setup: $(VENV)/base.stamp
 setup-dev: $(VENV)/dev.stamp
 
 $(VENV)/base.stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	"coworkenv needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
@@ -22,7 +26,7 @@ demo: setup
 	$(BIN)/coworkenv demo
 
 test: setup-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 check: format lint types contracts test
 
@@ -42,8 +46,12 @@ types: setup-dev build/typed/coworkenv
 contracts: setup-dev
 	$(BIN)/lint-imports
 
+# Makes the generated parts of README.md and docs/ anew; the tests fail while they are stale.
+docs: setup-dev
+	$(BIN)/python -m tests.docs --write
+
 bench: setup-dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf build $(VENV)
+	rm -rf build dist *.egg-info $(VENV)
