@@ -21,7 +21,6 @@ from .crashing.campaign import (
     Stage,
     campaign,
     fork_campaign,
-    moments_in_turn,
     staged,
     until_it_ends,
 )
@@ -58,8 +57,9 @@ async def test_a_fork_survives_its_process_whenever_that_is_killed(
 
 async def test_an_episode_that_was_killed_again_and_again_can_be_forked(stage: Stage, tmp_path: Path) -> None:
     path, report = tmp_path / "log.db", Report()
-    await until_it_ends(stage, Play(path, "B", "batch", 2), moments_in_turn(Random(2)), Random(2), report, 6)
-    assert report.total >= 3
+    moments = [("after", 5), ("request", 2), ("resolved", 1), ("between", 4)]
+    await until_it_ends(stage, Play(path, "B", "batch", 2), iter(moments), Random(2), report, len(moments))
+    assert report.total == len(moments)
     log = SqliteLog(path)
     async with log.writing():
         await fork_everywhere(log, episode_id(plan(2).started()), {"seed": 1}, step=12)
