@@ -21,8 +21,11 @@ Json: TypeAlias = Any
 SEMANTICS = 1
 
 
-class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an event says. Subclasses are past-tense facts; `tag` is their name in the log."""
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What an event says. Subclasses are past-tense facts; `tag` is their name in the log.
+
+    Facts cannot refer to themselves, so the collector of cycles need not look at them.
+    """
 
 
 # --- lifecycle ---------------------------------------------------------------------------------------------
@@ -278,7 +281,7 @@ AnyBody: TypeAlias = (
 )
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True):
+class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One immutable fact of a stream; as JSON the array `[seq, at, actor, cause, body]`."""
 
     seq: int
