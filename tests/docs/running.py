@@ -24,6 +24,8 @@ DEMO = "coworkenv-demo.db"
 SERVER = "http://127.0.0.1:8000/v1"
 """The address of a chat server in the documentation."""
 TASKS = ROOT.parent / "shared" / "claw-eval" / "tasks"
+_OURS = ("COWORKENV", "OPENAI", "PYTHON", "COLUMNS", "LINES", "FORCE_COLOR")
+"""What may be set where tests run, and would show in what commands print."""
 TIMEOUT = 300
 """Seconds for all commands of a page."""
 
@@ -42,7 +44,7 @@ class Ran:
 
 def surroundings() -> dict[str, str]:
     """The environment variables of somebody who has just opened a shell with coworkenv on the path."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COWORKENV", "OPENAI"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     folder = str(Path(sys.executable).parent)
     return {**kept, "PATH": f"{folder}{os.pathsep}{kept.get('PATH', '')}", "NO_COLOR": "1", "OPENAI_API_KEY": "unused"}
 

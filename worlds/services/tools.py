@@ -160,4 +160,5 @@ def _check_set(tool: str, spec: Definition, table: Table) -> None:
         missing = [name for name in table.fields if _must(table, name) and name not in {**spec.takes, **spec.set}]
         unmade = [name for name in missing if table.fields[name].new is None and table.fields[name].default is None]
         if unmade:
-            raise ServiceError(tool, f'nothing gives the field "{unmade[0]}", which {table.path} requires')
+            reason = f'nothing gives the field "{unmade[0]}", which {table.path} requires; name it in `takes` or `set`'
+            raise ServiceError(tool, reason)

@@ -254,7 +254,7 @@ def _service(**env: Any) -> dict[str, Any]:
 
 
 BROKEN: list[tuple[Any, str]] = [
-    ("task_id: [", "line 2"),
+    ("task_id: ok\ntask_name: [}\n", "line 2"),
     ("- a list", "object"),
     (base(task_id=7), r"\$\.task_id"),
     ({"task_id": "x"}, "prompt"),
