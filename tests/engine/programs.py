@@ -123,7 +123,8 @@ class Program:
 
 def _request(op: Ask | Start) -> Request:
     price = Price(op.base * SECOND, op.per_token * SECOND)
-    return Request("model", ({"role": "user", "content": "?"},), {"tokens": op.tokens}, price)
+    settings = {"tokens": op.tokens, "base": price.base, "per_token": price.per_token}
+    return Request("model", ({"role": "user", "content": "?"},), settings, price)
 
 
 async def answered(request: Request, seconds: float = 0.0) -> Outside:

@@ -176,7 +176,12 @@ def test_effects_are_resolved_at_their_bound_learnt_when_due_and_cut_to_what_was
             assert event.body.effect in asked
             assert event.body.effect not in resolved
             assert event.body.effect not in cancelled
-            assert event.at == asked[event.body.effect].body.bound <= event.body.due
+            request = asked[event.body.effect]
+            price = request.body.settings
+            assert event.at == request.body.bound
+            assert event.at == request.at + max(1, price["base"])
+            thought = price["base"] + price["per_token"] * event.body.tokens
+            assert event.body.due == max(request.body.bound, request.at + thought)
             resolved[event.body.effect] = event
         elif isinstance(event.body, EffectCancelled):
             assert event.body.effect in asked
