@@ -7,7 +7,6 @@ virtual time (`kernel`), how answers are kept (`effects`), or how a stream says 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -20,7 +19,7 @@ from ..events.errors import LogError, StreamEnded, StreamExists
 from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
-from .effects import Effects
+from .effects import Effects, Journal
 from .inheritance import known
 from .kernel import Kernel
 from .leases import take
@@ -90,9 +89,11 @@ async def run_episode(plan: Plan, log: Log) -> Episode:
     If the log has it already: an ended one is returned as it is, another is gone on with.
     """
     row = plan_row(plan)
-    with suppress(StreamExists):
-        log.create(row)
-    return await _go_on(log, log.row(row.id), plan)
+    try:
+        appender = log.begin(row, wall.holder(), wall.now())
+    except StreamExists:
+        return await _go_on(log, log.row(row.id), plan)
+    return await _play_on(plan, appender, [], Journal())
 
 
 async def resume_episode(log: Log, stream: str, perform: Perform | None = None) -> Episode:
@@ -121,11 +122,23 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
     if appender.count != len(raw):  # Somebody has gone on with it in between; now nobody else can.
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]
+    return await _play_on(plan, appender, raw, known(log, row.id, events), forks_of(events), perform)
+
+
+async def _play_on(
+    plan: Plan,
+    appender: Appender,
+    raw: Sequence[bytes],
+    journal: Journal,
+    forks: Sequence[tuple[int, EpisodeForked]] = (),
+    perform: Perform | None = None,
+) -> Episode:
+    """Execute what the stream of `appender` holds already (`raw`), and whatever comes after it."""
     async with trio.open_nursery() as nursery:
-        recorder, journal = Comparing(raw, Recording(appender)), known(log, row.id, events)
+        recorder = Comparing(raw, Recording(appender)) if raw else Recording(appender)
         kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal)
-        rest = execute(kernel, forks_of(events), perform=perform)
-        episode, failure = await conclude(row.id, kernel, appender, rest)
+        rest = execute(kernel, forks, perform=perform)
+        episode, failure = await conclude(appender.stream, kernel, appender, rest)
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure

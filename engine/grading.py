@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
 
-from ..events.errors import LogCorrupt, NotFound, StreamExists
+from ..events.coherence import events_of
+from ..events.errors import LogCorrupt, StreamExists
 from ..events.event import AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
 from ..events.log import Grade as KeptGrade
 from ..events.log import Log, StreamRow
@@ -50,7 +50,7 @@ async def grade_episode(
     the episode's, where they are at hand.
     """
     row = log.row(stream)
-    events = list(log.read(row.id)) if events is None else events
+    events = events_of(log, row.id) if events is None else events
     rubric = _rubric(world.document) if world else _rubric(document_of(events))
     if rubric is None:
         return None
@@ -74,19 +74,17 @@ def grading_id(digest: str, grader: str) -> str:
 
 
 async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Graded:
-    with suppress(NotFound):
+    events = grading_events(row, verdict)
+    graded = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, created=wall.now(), meta={})
+    try:
+        appender = log.begin(graded, wall.holder(), wall.now())
+    except StreamExists:
         if log.row(name).status == "ended":
             return read_grading(log, name)
-    with suppress(StreamExists):
-        log.create(
-            msgspec.structs.replace(
-                row, id=name, kind="grading", of=row.id, parent=None, status="suspended", created=wall.now(), meta={}
-            )
-        )
-    appender = take(log, name)
-    appender.append(grading_events(row, verdict)[appender.count :])
+        appender = take(log, name)  # left by a grading that was killed before it was committed
+    appender.append(events[appender.count :])
     await appender.close("ended", "graded")
-    return read_grading(log, name)
+    return graded_of(name, events)
 
 
 def grading_events(row: StreamRow, verdict: Grade) -> list[Event]:

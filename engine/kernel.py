@@ -322,15 +322,16 @@ class Kernel:
 
     def _return(self, data: tuple[Seat, Batch, int, Injection | None]) -> None:
         seat, batch, seq, injection = data
-        if seat.batch is not batch:
-            return
         call = batch.calls[len(batch.results)]
         outcome = self._evaluate(seat, call, injection)
         if injection is not None:
             self.emit(WORLD, seq, FaultInjected(fault=injection.fault, call=seq, kind=injection.kind))
         self.change(seat.name, seq, outcome.changes)
         body = ToolReturned(call=seq, result=outcome.result, error=outcome.error, status=outcome.status)
-        seat.cause = self.emit(seat.name, seq, body)
+        returned = self.emit(seat.name, seq, body)
+        if seat.batch is not batch:
+            return  # asked for by an actor who has been replaced since: the work is done, and nobody wants to know
+        seat.cause = returned
         batch.results.append(Result(seq, call.tool, outcome.result, outcome.error, outcome.status))
         if len(batch.results) < len(batch.calls):
             self.begin_call(seat, batch)

@@ -100,6 +100,10 @@ class Log(Protocol):
         """Add an empty stream, which nobody has open. Raises StreamExists or BadRow."""
         ...
 
+    def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
+        """`create` and `open` at once. Raises StreamExists or BadRow."""
+        ...
+
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
         """Take the lease of a stream, so as to append to it; inside `writing()`.
 

@@ -83,9 +83,13 @@ class MemoryLog(Log):
         stream = self._streams[row.id] = _Stream(next(self._keys), row)
         return stream
 
+    def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
+        self._check_writing()
+        self.create(row)
+        return self.open(row.id, holder, now)
+
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
-        if not self._writing:
-            raise NotWriting("open streams inside `async with log.writing():`")
+        self._check_writing()
         found = self._find(stream)
         check_lease(found.row, found.holder, found.until(), now, steal)
         found.lease += 1
@@ -95,6 +99,10 @@ class MemoryLog(Log):
         appender = Appender(self, found.row.id, found.key, found.lease, found.row.count, digest)
         self._opened[appender] = None
         return appender
+
+    def _check_writing(self) -> None:
+        if not self._writing:
+            raise NotWriting("open streams inside `async with log.writing():`")
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:

@@ -93,9 +93,13 @@ class SqliteLog(Log):
         with self._transaction() as conn:
             self._insert_row(conn, new_row(row))
 
+    def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
+        row = new_row(row)
+        with self._transaction() as conn:
+            key = self._insert_row(conn, row)
+            return self._lease(conn, key, 0, row, holder, now)
+
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
-        if self._writer is None:
-            raise NotWriting(f"open streams of {self.path} inside `async with log.writing():`")
         with self._transaction() as conn:
             row = self.row(stream)
             key, lease, held_by, until = conn.execute(
@@ -103,12 +107,19 @@ class SqliteLog(Log):
             ).fetchone()
             check_lease(row, held_by, until or 0.0, now, steal)
             self._check_tail(conn, key, row)
-            conn.execute(
-                "UPDATE stream SET lease = lease + 1, holder = ?, until = ?, status = 'running', reason = '' "
-                "WHERE key = ?",
-                (holder, now + LEASE, key),
-            )
-            self._touch(key)
+            return self._lease(conn, key, lease, row, holder, now)
+
+    def _lease(
+        self, conn: sqlite3.Connection, key: int, lease: int, row: StreamRow, holder: str, now: float
+    ) -> Appender:
+        """Hand out the next lease of a stream."""
+        if self._writer is None:
+            raise NotWriting(f"open streams of {self.path} inside `async with log.writing():`")
+        conn.execute(
+            "UPDATE stream SET lease = ?, holder = ?, until = ?, status = 'running', reason = '' WHERE key = ?",
+            (lease + 1, holder, now + LEASE, key),
+        )
+        self._touch(key)
         digest = bytes.fromhex(row.digest) if row.count else GENESIS
         appender = Appender(self._writer, row.id, key, lease + 1, row.count, digest)
         self._writer.opened(appender, now)

@@ -312,3 +312,18 @@ async def test_a_fork_is_refused_where_executing_its_past_gives_another() -> Non
         with pytest.raises(EpisodeError, match=f"differs at event {fired}"):
             await fork_episode(other, row.id, len(parent.events) - 1, {}, Outsider())
         assert (await fork_episode(other, row.id, fired - 1, {}, Outsider())).status == "ended"
+
+
+async def test_a_call_under_way_is_carried_out_though_its_actor_is_replaced() -> None:
+    log = MemoryLog()
+    async with log.writing():
+        parent = await oracle(log)
+        call = first(parent, lambda event: getattr(event.body, "tool", "") == "payments.refunds.create")
+        fork = await fork_episode(log, name_of(parent, log), call, {"agent": {"kind": "noop"}})
+        kinds = [type(event.body).__name__ for event in fork.events[call:]]
+        assert kinds.count("RecordCreated") == 0, "the new agent finished at once, before the call could return"
+        reader = {"kind": "script", "steps": [{"call": "kb.policies.find"}]}
+        fork = await fork_episode(log, name_of(parent, log), call, {"agent": reader})
+        created = next(event for event in fork.events if type(event.body).__name__ == "RecordCreated")
+        assert created.cause == call
+        assert (await verify(log, fork.id)).verdict == "identical"

@@ -287,6 +287,26 @@ def test_rows_are_filtered_and_in_order(log: Log, row: StreamRow) -> None:
     assert [found.id for found in log.rows(status="ended")] == []
 
 
+async def test_a_stream_is_created_and_opened_at_once(log: Log, row: StreamRow, story: Story) -> None:
+    async with log.writing():
+        appender = log.begin(row, "me", 0.0)
+        assert log.row(row.id).status == "running"
+        with pytest.raises(LeaseHeld):
+            log.open(row.id, "somebody else", 1.0)
+        with pytest.raises(StreamExists):
+            log.begin(row, "somebody else", 1.0)
+        await commit(appender, story(5))
+        await appender.close("ended", "finished")
+    assert list(log.read(row.id)) == story(5)
+    assert verify_stream(log, row.id) == ()
+
+
+def test_nothing_is_begun_where_nothing_is_written(log: Log, row: StreamRow) -> None:
+    with pytest.raises(NotWriting):
+        log.begin(row, "me", 0.0)
+    assert log.rows() == []
+
+
 def test_a_stream_is_created_once(log: Log, row: StreamRow) -> None:
     log.create(row)
     with pytest.raises(StreamExists):
