@@ -16,6 +16,7 @@ from ..agents.agent import Actor, ActorError, Perform
 from ..agents.building import build_agent, build_coworkers
 from ..events.chain import GENESIS, link
 from ..events.codec import encode
+from ..events.coherence import check_coherent
 from ..events.event import (
     SEMANTICS,
     EffectCancelled,
@@ -94,9 +95,10 @@ def document_of(events: Sequence[Event]) -> str:
 def plan_of(events: Sequence[Event], perform: Perform | None = None) -> Plan:
     """The plan that a stream's first event holds; `perform` is asked instead of the model servers that it names.
 
-    Raises EpisodeError if there is none that this release can play.
+    Raises EpisodeError if there is none that this release can play, DamagedStream if the events do not belong together.
     """
     document = document_of(events)
+    check_coherent(events)
     started = events[0].body
     assert isinstance(started, EpisodeStarted)
     if started.semantics != SEMANTICS:

@@ -13,6 +13,7 @@ import msgspec
 
 from ..events.chain import Finding
 from ..events.codec import decode
+from ..events.coherence import check_coherent
 from ..events.errors import LogError
 from ..events.event import SEMANTICS, EpisodeEnded, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
 from ..events.log import Log
@@ -62,6 +63,7 @@ async def verify(log: Log, stream: str) -> Verified:
     try:
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]
+        check_coherent(events)
         disagreeing = list(disagreements(log, row, events)) if events else []
     except LogError as error:
         return Verified(stream=row.id, verdict="damaged", events=row.count, says=str(error))
@@ -115,10 +117,15 @@ def _text(data: bytes | None) -> str | None:
 
 
 def state_after(world: World, events: Iterable[Event]) -> State:
-    """The records after `events`, by projection: no actor and no service runs."""
+    """The records after `events`, by projection: no actor and no service runs. Raises EpisodeError for events that
+    cannot be folded."""
     state = world.state
     for event in events:
         body = event.body
         if isinstance(body, RecordCreated | RecordChanged | RecordDeleted):
-            state = state.apply(body)
+            try:
+                state = state.apply(body)
+            except KeyError:
+                where = f"{body.service}.{body.collection}:{body.key}"
+                raise EpisodeError(f"event {event.seq} changes the record {where:.120}, which is not there") from None
     return state

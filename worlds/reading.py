@@ -204,8 +204,11 @@ def _request(base: Mapping[str, Json], merged: Mapping[str, Json]) -> Iterator[F
 
 
 def _openings(data: Mapping[str, Json]) -> dict[str, Json]:
-    people = Resolution(data).data.get("people", {})
-    return {person: entry.get("opens") for person, entry in people.items() if entry.get("opens") is not None}
+    """The requests as they are told; what is no person is a finding of its own."""
+    people = Resolution(data).data.get("people")
+    entries = people.items() if isinstance(people, Mapping) else ()
+    openings = {person: entry.get("opens") for person, entry in entries if isinstance(entry, Mapping)}
+    return {person: opening for person, opening in openings.items() if opening is not None}
 
 
 def _in_twin(finding: Finding, twin: str, document: Document) -> Problem:

@@ -12,6 +12,7 @@ import click
 import msgspec
 from rich.text import Text
 
+from ...events.coherence import events_of
 from ...events.event import Event, Json
 from ..differing import Change, Difference, difference
 from ..moments import clock_time, length
@@ -42,7 +43,7 @@ def diff(left: str, right: str, log_path: str, as_json: bool) -> int:
     """
     with opened(log_path) as log:
         rows = [log.row(left), log.row(right)]
-        one, other = (list(log.read(row.id)) for row in rows)
+        one, other = (events_of(log, row.id) for row in rows)
     found = difference(one, other)
     if as_json:
         print_json({"left": rows[0].id, "right": rows[1].id, **_plain(found)})
@@ -141,7 +142,7 @@ def stats(names: tuple[str, ...], log_path: str, as_json: bool) -> None:
     """
     with opened(log_path) as log:
         rows = chosen(log, names, not names, **({} if names else {"kind": "episode"}))
-        counted = together(statistics(list(log.read(row.id))) for row in rows)
+        counted = together(statistics(events_of(log, row.id)) for row in rows)
     if as_json:
         print_json(msgspec.to_builtins(counted))
         return

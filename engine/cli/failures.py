@@ -10,6 +10,7 @@ import click
 from ...agents.agent import ActorError, Unavailable
 from ...events.errors import LogError
 from ...worlds.checks.evaluate import CheckError
+from ...worlds.checks.evidence import StreamError
 from ...worlds.checks.scoring import ScoringError
 from ...worlds.claw_eval import NotATask, TaskError
 from ...worlds.document import DocumentError
@@ -36,6 +37,7 @@ _FAMILIES = (
     ActorError,
     Unavailable,
     CheckError,
+    StreamError,
     ScoringError,
     Exhausted,
 )

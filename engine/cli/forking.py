@@ -12,6 +12,7 @@ import msgspec
 
 from ...agents.building import build_agent, build_coworkers
 from ...agents.naming import UnknownName, nearest
+from ...events.coherence import events_of
 from ...events.event import EpisodeForked, Event, Json
 from ...worlds.world import World
 from ..episode import Episode
@@ -58,7 +59,7 @@ def fork(
     """
     with opened(log_path) as log:
         row = log.row(name)
-        events = list(log.read(row.id))
+        events = events_of(log, row.id)
         if at >= len(events):
             raise Told(f"episode {row.id} has events 0 to {len(events) - 1}; there is no event {at}")
         world = world_from(document_of(events))

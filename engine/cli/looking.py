@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...events.coherence import events_of
 from ...events.event import EffectRequested, Event, Json
 from ...events.log import Log, StreamRow
 from ..effects import prompt_after
@@ -139,7 +140,7 @@ def show(
     """
     with opened(log_path) as log:
         row = log.row(name)
-        events = list(log.read(row.id, 0, None if at is None else at + 1))
+        events = events_of(log, row.id, None if at is None else at + 1)
         if at is not None and at >= len(events):
             raise Told(f"episode {row.id} has {row.count} events; there is no event {at}")
         if prompt is not None:
