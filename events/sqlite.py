@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,6 +53,8 @@ from .log import (
 from .normalise import normalise
 from .writer import Writer
 
+RECENT = 32
+"""Blobs that are kept at hand for reading."""
 PAGE = 2000
 """Events read at a time. Between two pages no transaction is open, so a slow reader holds nothing up."""
 
@@ -83,6 +86,8 @@ class SqliteLog(Log):
         self._closed = False
         self._changed: dict[int, int] = {}
         """Streams that the transaction under way changes, with the marks that came or went beside their events."""
+        self._recent = lru_cache(maxsize=RECENT)(self.blob)
+        """Blobs by digest, for reading events: episodes share their environment. Verification does not use it."""
         self._writer: Writer | None = None
         self._writes: sqlite3.Connection | None = None
         self._reads: sqlite3.Connection | None = self._to_read(create)
@@ -353,7 +358,7 @@ class SqliteLog(Log):
 
     def read(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         pages = self._pages(self._keyed(stream)[0], start, stop)
-        return (decode(data, self.blob) for page in pages for _, data, _ in page)
+        return (decode(data, self._recent) for page in pages for _, data, _ in page)
 
     def read_raw(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[RawEvent]:
         pages = self._pages(self._keyed(stream)[0], start, stop)
