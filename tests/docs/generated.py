@@ -7,6 +7,7 @@ what its commands print.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -103,11 +104,14 @@ def reference(_: str) -> str:
 
 
 def _default(source: str) -> str:
-    return "" if source in ("None", "{}", "()", "''", "Limits()") else f"`{_yaml(source)}`"
-
-
-def _yaml(source: str) -> str:
-    return {"False": "false", "True": "true"}.get(source, source.strip("'").replace("_", ""))
+    """What a key has when it is left out, as a file would say it; nothing for what is empty."""
+    try:
+        value = ast.literal_eval(source)
+    except ValueError:  # a struct, whose own keys say it
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`" if value or value == 0 else ""
 
 
 def _cell(text: str) -> str:

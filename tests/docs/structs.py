@@ -75,7 +75,7 @@ def _type(node: ast.expr, aliases: dict[str, ast.expr]) -> str:
         case ast.Name(name) if name in aliases:
             return _type(aliases[name], aliases)
         case ast.Name(name):
-            return name
+            return f"[{name}](#{name.lower()})"
         case ast.BinOp(left, ast.BitOr(), right):
             sides = [_type(side, aliases) for side in (left, right) if not _is_none(side)]
             return " or ".join(sides)
@@ -85,6 +85,8 @@ def _type(node: ast.expr, aliases: dict[str, ast.expr]) -> str:
             return f"`{ast.literal_eval(value)}`"
         case ast.Subscript(ast.Name("tuple"), ast.Tuple([item, *_])):
             return f"list of {_type(item, aliases)}"
+        case ast.Subscript(ast.Name("dict"), ast.Tuple([_, ast.Name("Json")])):
+            return "object"
         case ast.Subscript(ast.Name("dict"), ast.Tuple([_, value])):
             return f"{_type(value, aliases)} by name"
     raise TypeError(f"how should documentation call the type {ast.unparse(node)}? Say so in {__name__}")
