@@ -14,7 +14,7 @@ from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine.episode import play
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import state_after, verify
-from coworkenv.engine.rollout import rollout
+from coworkenv.engine.rollouts import rollout
 from coworkenv.events import Event, SqliteLog, encode, verify_stream
 from coworkenv.events.event import RecordChanged, RecordCreated, RecordDeleted, ToolReturned
 from coworkenv.worlds.compiling import compile_environment

@@ -5,7 +5,7 @@ from .fork import fork_episode
 from .grading import Graded, grade_episode
 from .plan import EpisodeError, Plan
 from .replay import Verified, state_after, verify
-from .rollout import Result, rollout
+from .rollouts import Result, rollout
 
 __all__ = [
     "Episode",

@@ -25,7 +25,7 @@ from ..grading import Graded, grade_episode
 from ..plan import Plan
 from ..printable import printable
 from ..replay import Verified, verify
-from ..rollout import Result, rollout
+from ..rollouts import Result, rollout
 from ..show import timeline
 from .checking import check_lines
 from .failures import Told

@@ -20,7 +20,7 @@ from ...worlds.checks.scoring import trials
 from ..grading import Graded
 from ..moments import length
 from ..printable import elided, printable
-from ..rollout import Result
+from ..rollouts import Result
 from .screen import Screen, say
 
 SHORT = 10

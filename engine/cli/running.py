@@ -21,7 +21,7 @@ from ...worlds.world import World
 from ..episode import resume_episode
 from ..grading import grade_episode
 from ..plan import Plan, episode_id, plan_of
-from ..rollout import Result, result_of, rollout
+from ..rollouts import Result, result_of, rollout
 from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
@@ -33,11 +33,20 @@ from .screen import Screen, print_json, say, screen
 MANY = 60
 """So many episodes, and a terminal is told only of those that did not end; a pipe is told of all."""
 
+_THEIRS = "coworkers."
+
 
 @click.command(short_help="Play episodes and grade them.")
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--agent", "-a", "agents", multiple=True, required=True, metavar="SPEC", help=", ".join(AGENT_KINDS))
-@click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the model: temperature=0.7, …")
+@click.option(
+    "--option",
+    "-o",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of the model: temperature=0.7, coworkers.seed=1, …",
+)
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL or persona:MODEL")
 @click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]")
 @click.option("--trials", default=1, type=whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
@@ -104,24 +113,32 @@ def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:
 def _plans(
     world: World, agent: str, coworkers: str, options: Mapping[str, Json], trials: int, seed: int
 ) -> Iterator[Plan]:
-    """The plans of one world's trials.
-
-    Options are the models': rules and scripts have none. Where agent and coworkers have models, they are the agent's,
-    apart from where and how patiently models are asked.
-    """
-    uses_model = {"agent": agent.startswith("openai"), "coworkers": coworkers != "rules"}
-    if options and not any(uses_model.values()):
-        raise Told(f"the option {next(iter(options))!r} is a model's, and no model takes part")
-    shared = ("url", *REACHING)
-    theirs = {name: value for name, value in options.items() if not uses_model["agent"] or name in shared}
+    """The plans of one world's trials. Options are the models': rules and scripts have none."""
+    own, theirs = _shares(options, agent.startswith("openai"), coworkers != "rules")
     for trial in range(trials):
         yield Plan(
             world=world,
-            agent=build_agent(agent, options if uses_model["agent"] else {}),
-            coworkers=build_coworkers(world, coworkers, theirs if uses_model["coworkers"] else {}),
+            agent=build_agent(agent, own),
+            coworkers=build_coworkers(world, coworkers, theirs),
             seed=seed + trial,
             trial=trial,
         )
+
+
+def _shares(options: Mapping[str, Json], agent: bool, coworkers: bool) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+    """The options of the agent's model and of the coworkers', where these have one. Raises Told for those of nobody.
+
+    `coworkers.NAME` is the coworkers'. Any other is the agent's; everybody's, if it says where and how patiently models
+    are asked; and the coworkers', if only they have models.
+    """
+    theirs = {name.removeprefix(_THEIRS): value for name, value in options.items() if name.startswith(_THEIRS)}
+    own = {name: value for name, value in options.items() if not name.startswith(_THEIRS)}
+    if own and not (agent or coworkers):
+        raise Told(f"the option {next(iter(own))!r} is a model's, and no model takes part")
+    if theirs and not coworkers:
+        raise Told(f"the option '{_THEIRS}{next(iter(theirs))}' is a model's, and no coworker has one")
+    shared = {name: value for name, value in own.items() if not agent or name in ("url", *REACHING)}
+    return own if agent else {}, {**shared, **theirs} if coworkers else {}
 
 
 @click.command(short_help="Go on with suspended episodes.")

@@ -15,7 +15,7 @@ from coworkenv.agents.building import build_agent
 from coworkenv.engine.episode import resume_episode, run_episode
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import verify
-from coworkenv.engine.rollout import rollout
+from coworkenv.engine.rollouts import rollout
 from coworkenv.events.event import EffectResolved
 from coworkenv.events.memory import MemoryLog
 from tests.engine.weather import (

@@ -15,7 +15,7 @@ from coworkenv.agents.explore import Explore
 from coworkenv.agents.scripted import Script
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import Verified, verify
-from coworkenv.engine.rollout import Result, rollout
+from coworkenv.engine.rollouts import Result, rollout
 from coworkenv.events.event import (
     Event,
     Json,

@@ -73,3 +73,25 @@ def test_a_base_url_that_holds_a_key_is_refused(cli):
         assert ran.code == 2
         assert "OPENAI_API_KEY" in ran.err
         assert "secret@" not in ran.err
+
+
+def test_options_are_the_agents_unless_they_are_said_to_be_the_coworkers(cli, serve, tmp_path):
+    (tmp_path / "office.yaml").write_text(OFFICE)
+    server = serve(pure)
+    ran = cli("run", *MODELS, "--base-url", server.url, "-o", "max_tokens=9", "-o", "coworkers.max_tokens=50")
+    assert ran.code == 0
+    asked = {turn_of(request) == "lena": request["max_tokens"] for request in server.requests}
+    assert asked == {False: 9, True: 50}
+
+
+def test_options_are_the_coworkers_where_only_they_have_a_model(cli, serve):
+    server = serve(pure)
+    cli("run", "refund", "--agent", "oracle", "--coworkers", "model:m", "--base-url", server.url, "-o", "max_tokens=9")
+    assert {request["max_tokens"] for request in server.requests} == {9}
+
+
+def test_options_of_nobody_are_refused(cli):
+    assert "no model takes part" in cli("run", "refund", "--agent", "oracle", "-o", "max_tokens=9").err
+    ran = cli("run", "refund", "--agent", "openai:m", "-o", "coworkers.max_tokens=9")
+    assert ran.code == 2
+    assert "no coworker has one" in ran.err
