@@ -124,7 +124,7 @@ def reworded(reply: Planned, answer: Answer) -> str:
     if answer.refused is not None:
         return plain
     text: str = answer.value["text"].strip()
-    if not text or len(text) > 4 * len(plain) + 200:
+    if not text or len(text) > 4 * len(plain) + 200 or answer.value["stop"] == "length":
         return plain
     given = [value for value in reply.gives.values() if not isinstance(value, bool | dict | list) and value is not None]
     kept = [value for value in given if mentions(plain, value)]

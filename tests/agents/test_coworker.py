@@ -149,6 +149,12 @@ def test_a_refusal_is_replaced_by_the_words_of_the_file():
     assert reworded(PLAIN, Answer(refused=Refused("content_filter"))) == PLAIN.text
 
 
+def test_words_that_break_off_at_the_limit_of_tokens_are_replaced_by_those_of_the_file():
+    words = "Sure! The order is O-55, which cost 165 euros and"
+    assert reworded(PLAIN, says(words, stop="stop")) == words
+    assert reworded(PLAIN, says(words, stop="length")) == PLAIN.text
+
+
 @given(st.text(max_size=60))
 def test_whatever_the_model_writes_no_identifier_gets_lost_or_appears(words):
     text = reworded(PLAIN, says(words))
