@@ -1,7 +1,7 @@
 """The nearest other engine, for scale: ARE's event loop in its oracle mode, queue-based, in memory.
 
-Only measured where `meta-agents-research-environments` is installed for the interpreter named by `ARE_PYTHON`, since its
-dependencies are heavy and not ours.
+Only measured where `meta-agents-research-environments` is installed for the interpreter named by `ARE_PYTHON`, since
+its dependencies are heavy and not ours.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Load(Scenario):
         with EventRegisterer.capture_mode():
             events = []
             for i in range(COUNT):
-                events.append(mail.send_email(recipients=["a@example.com"], subject=f"m{{i}}", content="hello " * 30).oracle().delayed(i + 1))
+                sent = mail.send_email(recipients=["a@example.com"], subject=f"m{{i}}", content="hello " * 30)
+                events.append(sent.oracle().delayed(i + 1))
         self.events = events
 scenario = Load()
 scenario.initialize()

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import trio
+
 from coworkenv.engine.rollouts import rollout
 from coworkenv.events import SqliteLog
 

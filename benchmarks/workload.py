@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import trio
+
 from coworkenv.agents.agent import Answer, Outside, Request
 from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine.episode import play

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from coworkenv.events import Event, Log, MemoryLog, SqliteLog, StreamRow
 from coworkenv.events.event import EffectResolved, EpisodeStarted, MessageSent, ToolCalled
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from coworkenv.events.chain import GENESIS, RawEvent, followed, link, verify_chain
-from coworkenv.events.errors import DamagedStream
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.events.chain import GENESIS, RawEvent, followed, link, verify_chain
+from coworkenv.events.errors import DamagedStream
 
 CONTENTS = st.lists(st.binary(min_size=1, max_size=4), min_size=1, max_size=7)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from coworkenv.events import codec
 from coworkenv.events.codec import LARGE, Encoded, Upcaster, decode, encode, references
 from coworkenv.events.errors import LogError, MalformedEvent, MissingBlob, NotJson, UnknownEvent
 from coworkenv.events.event import EpisodeStarted, Event, MessageSent, ToolCalled, ToolError, ToolReturned
 from coworkenv.events.normalise import normalise
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 KEYS = st.text(max_size=6) | st.sampled_from(["$blob", "$$blob", "$", "$$", "$$$blob", "$$$", "bytes", "head", "type"])
 NUMBERS = st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=3) | st.floats(allow_nan=False)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+
 from coworkenv.events import Appender, Event, Log, MemoryLog, StreamRow, verify_stream
 from coworkenv.events.chain import GENESIS, link
 from coworkenv.events.codec import Blob, blob_of, encode

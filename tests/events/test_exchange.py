@@ -15,6 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
 from coworkenv.events import Event, Log, MemoryLog, SqliteLog, StreamRow, export_episode, import_episode, verify_stream
 from coworkenv.events.errors import (
     DamagedExport,
@@ -26,8 +29,6 @@ from coworkenv.events.errors import (
     StreamDiffers,
 )
 from coworkenv.events.event import EffectResolved, MessageSent, ToolCalled
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 Story = Callable[..., list[Event]]
 

@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from coworkenv.events import NotJson, normalise
-from coworkenv.events.codec import from_json, to_json
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from coworkenv.events import NotJson, normalise
+from coworkenv.events.codec import from_json, to_json
 
 CHARACTERS = st.characters(exclude_categories=[]) | st.sampled_from("\ud800\udc00\udfff")
 TEXT = st.text(CHARACTERS, max_size=6)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.events import Event, fold
 from coworkenv.events.event import MessageReceived, MessageSent, ToolCalled
 from coworkenv.events.projection import CountByType, Line, TranscriptByActor
-from hypothesis import given
-from hypothesis import strategies as st
 
 Story = Callable[..., list[Event]]
 

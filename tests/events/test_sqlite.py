@@ -15,6 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlite_utils import Database
+
 from coworkenv.events import Event, SqliteLog, StreamRow, verify_stream
 from coworkenv.events.errors import (
     DamagedStream,
@@ -31,9 +35,6 @@ from coworkenv.events.errors import (
 )
 from coworkenv.events.event import AnyBody
 from coworkenv.events.log import LEASE
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from sqlite_utils import Database
 
 Story = Callable[..., list[Event]]
 

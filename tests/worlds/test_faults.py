@@ -5,12 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.events.event import RecordCreated, ToolError
 from coworkenv.worlds.faults import LATE, Faults, decide
 from coworkenv.worlds.service import Outcome
 from coworkenv.worlds.world import FaultRule
-from hypothesis import given
-from hypothesis import strategies as st
 
 CREATED = RecordCreated(service="po", collection="orders", key="PO-1", value={"id": "PO-1"})
 DONE = Outcome(result={"id": "PO-1"}, changes=(CREATED,))

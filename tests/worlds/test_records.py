@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from coworkenv.events.event import RecordChanged, RecordCreated, RecordDeleted
-from coworkenv.worlds.records import State, initial_state
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.events.event import RecordChanged, RecordCreated, RecordDeleted
+from coworkenv.worlds.records import State, initial_state
 
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.dictionaries(st.sampled_from(["x", "y", "z"]), st.integers(0, 9), max_size=3)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from coworkenv.events.event import Event, RecordChanged
 from coworkenv.worlds.claw_eval.audit import audit
 

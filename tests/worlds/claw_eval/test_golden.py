@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from coworkenv.worlds.claw_eval.audit import audit
 from coworkenv.worlds.claw_eval.fixtures import Source, load
 from coworkenv.worlds.claw_eval.importer import load_task

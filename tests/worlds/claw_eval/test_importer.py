@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+
 from coworkenv.worlds.claw_eval.clock import DATELESS, story_start
 from coworkenv.worlds.claw_eval.importer import load_task, load_tasks
 from coworkenv.worlds.claw_eval.reading import TaskError

@@ -7,14 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.worlds.claw_eval.communication import shift_mail
 from coworkenv.worlds.claw_eval.endpoint import Kind
 from coworkenv.worlds.claw_eval.kinds import KINDS
 from coworkenv.worlds.claw_eval.knowledge import search_tokens
 from coworkenv.worlds.claw_eval.planning import shift_events
 from coworkenv.worlds.claw_eval.service import answer_text
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .playing import Draws, Play, serving, task_of
 from .samples import NOW, RECORDS, SUCCESSES

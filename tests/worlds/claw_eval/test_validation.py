@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from coworkenv.worlds.claw_eval.validation import Field, Invalid, defaulted, nullable, validate
 from hypothesis import given
 from hypothesis import strategies as st
+
+from coworkenv.worlds.claw_eval.validation import Field, Invalid, defaulted, nullable, validate
 
 ACCEPTED: list[tuple[str, Any, Any]] = [
     ("integer", "7", 7),

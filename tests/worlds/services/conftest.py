@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+
 from coworkenv.worlds.environment import Service as Definition
 from coworkenv.worlds.records import ServiceRecords, initial_state
 from coworkenv.worlds.service import Instant, Outcome, Service

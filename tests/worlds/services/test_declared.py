@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from coworkenv.worlds.environment import Collection, Field, Service
 from coworkenv.worlds.services.declared import declared
 from coworkenv.worlds.services.table import ServiceError

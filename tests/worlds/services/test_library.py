@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from coworkenv.worlds.document import parse
 from coworkenv.worlds.environment import Collection, Field, Service, Tool
 from coworkenv.worlds.services import ready as shelf

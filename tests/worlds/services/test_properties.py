@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coworkenv.worlds.environment import Collection, Field, Service
 from coworkenv.worlds.records import initial_state
 from coworkenv.worlds.services.declared import declared
 from coworkenv.worlds.services.ready import library, names
-from hypothesis import given
-from hypothesis import strategies as st
 
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-(10**6), max_value=10**6)
 SCALARS = st.none() | st.booleans() | st.integers() | DECIMALS | st.text(max_size=8)

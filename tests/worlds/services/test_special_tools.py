@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from coworkenv.worlds.environment import Collection, Field, Service, SideEffect, Tool
 from coworkenv.worlds.services.declared import declared
 from coworkenv.worlds.services.table import ServiceError
