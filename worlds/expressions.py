@@ -100,6 +100,10 @@ class _Run:
         if self.left < 0:
             raise ExpressionError(f"the expression takes more than {STEPS} steps.")
 
+    def read(self, *values: Json) -> None:
+        """Long texts take longer than one step: each 256 characters are another."""
+        self.spend(sum(len(value) >> 8 for value in values if type(value) is str))
+
     def measure(self, value: Json) -> None:
         """Lists that share their items are small in memory and huge when written: refuse them."""
         left, waiting = SIZE, [value]
@@ -167,6 +171,7 @@ class _Run:
         if operator == "or":
             return truth(left) or truth(self.value(node.right))
         right = self.value(node.right)
+        self.read(left, right)
         if operator == "==":
             return functions.equal(left, right, self.spend)
         if operator == "!=":
@@ -186,6 +191,7 @@ class _Run:
         if node.function in OVER_ITEMS:
             return self.over_items(node)
         arguments = [self.value(argument) for argument in node.arguments]
+        self.read(*arguments)
         return _at(node.at, functions.FUNCTIONS[node.function], arguments, self.spend)
 
     def over_items(self, node: Call) -> Json:

@@ -209,6 +209,12 @@ def between(value: Json, left: Json, right: Json, spend: Spend) -> Json:
     return whole[start:end].strip() if end >= 0 else None
 
 
+def reverse(value: Json, spend: Spend) -> list[Json]:
+    whole = items(value, "reverse")
+    spend(len(whole))
+    return list(reversed(whole))
+
+
 def unique(value: Json, spend: Spend) -> list[Json]:
     kept: list[Json] = []
     for item in items(value, "unique"):
@@ -230,7 +236,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Any], Spend], Json]] = {
     "last": lambda a, _: next(reversed(items(a[0] if a[0] is not None else [], "last")), None),
     "len": lambda a, _: length(a[0]),
     "unique": lambda a, spend: unique(a[0], spend),
-    "reverse": lambda a, spend: list(reversed(items(a[0], "reverse"))),
+    "reverse": lambda a, spend: reverse(a[0], spend),
     "sum": lambda a, spend: total(a[0], spend),
     "min": lambda a, spend: extreme(a, "min", spend),
     "max": lambda a, spend: extreme(a, "max", spend),
