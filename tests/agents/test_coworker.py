@@ -150,7 +150,7 @@ def test_a_refusal_is_replaced_by_the_words_of_the_file():
 
 
 def test_words_that_break_off_at_the_limit_of_tokens_are_replaced_by_those_of_the_file():
-    words = "Sure! The order is O-55, which cost 165 euros and"
+    words = "Please refund €165 for order O-55 before 2026-03-13, and"
     assert reworded(PLAIN, says(words, stop="stop")) == words
     assert reworded(PLAIN, says(words, stop="length")) == PLAIN.text
 
