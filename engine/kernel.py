@@ -104,7 +104,10 @@ class Kernel:
         self.pending: dict[int, Pending] = {}
         self._unasked: list[tuple[Pending, Perform]] = []
         self._strays: list[tuple[Seat, Any, ForeignAwait, Any]] = []
+        self._stepped = 0
+        """Events of complete steps."""
         self._recorded = 0
+        """Events that the recorder has."""
         self._unsettled = False
         self._timeline_items = 0
         self._steps_now = 0
@@ -124,6 +127,10 @@ class Kernel:
         if not self.events:
             self._begin()
             self._record()
+        await self._work(until)
+        self._hand_over()
+
+    async def _work(self, until: int | None) -> None:
         heap, steps = self._heap, 0
         while until is None or len(self.events) <= until:
             if self.reason is not None:
@@ -137,6 +144,7 @@ class Kernel:
             if rank == BOUND:
                 if data.seq not in self.pending:
                     continue  # cancelled
+                self._hand_over()
                 data.answered = await self._answer(data)
             elif rank == TIMER:
                 if data[0].waits != data[1]:
@@ -151,6 +159,7 @@ class Kernel:
                 await self._settle()
             steps += 1
             if steps % _BREATH == 0:
+                self._hand_over()
                 await trio.lowlevel.checkpoint()
 
     def _begin(self) -> None:
@@ -165,18 +174,26 @@ class Kernel:
         self.push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
 
     def _record(self) -> None:
-        """Hand the step over, look at the timeline's conditions, and at the limits."""
+        """What ends each step: a look at the timeline's conditions, and at the limits."""
         events = self.events
-        step = events[self._recorded :]
-        if step:
-            for happening, at in self._timeline.after_step(step, events):
-                self.push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
-            self._recorder.append(step)
-            self._recorded = len(events)
-            if self._recorded >= self.world.limits.events:
-                self.stop("events", f"{self._recorded} events")
+        if len(events) > self._stepped:
+            if self._timeline:
+                step = events[self._stepped :]
+                for happening, at in self._timeline.after_step(step, events):
+                    self.push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
+            self._stepped = len(events)
+            if self._stepped - self._recorded >= self._recorder.handful:
+                self._hand_over()
+            if self._stepped >= self.world.limits.events:
+                self.stop("events", f"{self._stepped} events")
         if self._steps_now >= _LIVELOCK:
             self.stop("livelock", f"{_LIVELOCK} steps at one instant")
+
+    def _hand_over(self) -> None:
+        """Give the recorder the steps that are complete; several at once, since most of them are small."""
+        if self._recorded < self._stepped:
+            self._recorder.append(self.events[self._recorded : self._stepped])
+            self._recorded = self._stepped
 
     async def _settle(self) -> None:
         """What a step leaves to be waited for: actors that must be unwound, a commit, and then the requests.
@@ -186,6 +203,7 @@ class Kernel:
         """
         while self._strays:
             await unwind(*self._strays.pop())
+        self._hand_over()
         await self._recorder.barrier()
         if not self._recorder.replaying and self.reason is None:
             for pending, perform in self._unasked:
@@ -219,8 +237,8 @@ class Kernel:
             self.emit(pending.seat.name, pending.seq, EffectCancelled(effect=pending.seq, reason=ENDED))
         self.pending.clear()
         self.emit(WORLD, len(self.events) - 1, EpisodeEnded(reason=self.reason or "", detail=self._detail))
-        self._recorder.append(self.events[self._recorded :])
-        self._recorded = len(self.events)
+        self._stepped = len(self.events)
+        self._hand_over()
 
     async def close(self) -> None:
         """End all actors, in order of declaration; none of them can append anything more."""

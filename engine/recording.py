@@ -14,9 +14,16 @@ from ..events.appender import Appender
 from ..events.codec import encode
 from ..events.event import Event
 
+HANDFUL = 64
+
 
 class Recorder(Protocol):
     """Takes steps."""
+
+    @property
+    def handful(self) -> int:
+        """Events of complete steps that may be given at once, as long as nobody waits for them."""
+        ...
 
     @property
     def replaying(self) -> bool:
@@ -24,7 +31,7 @@ class Recorder(Protocol):
         ...
 
     def append(self, events: Sequence[Event]) -> object:
-        """Take one step's events, all or none."""
+        """Take the events of one step or of several, all or none."""
         ...
 
     def observe(self, seq: int, content: bytes) -> object:
@@ -39,6 +46,7 @@ class Recorder(Protocol):
 class Unrecorded:
     """For runs whose only result is their events in memory."""
 
+    handful = 1000
     replaying = False
 
     def append(self, events: Sequence[Event]) -> None:
@@ -58,13 +66,14 @@ class Recording:
 
     def __init__(self, appender: Appender, copied: Sequence[Event] = ()) -> None:
         """`copied` are events that come before the first step, and are committed with it or not at all."""
+        self.handful = 1 if appender.eager else HANDFUL
         self._appender = appender
         self._copied = copied
         self.observe = appender.observe
         self.barrier = appender.barrier
 
     def append(self, events: Sequence[Event]) -> None:
-        self._appender.append([*self._copied, *events])
+        self._appender.append([*self._copied, *events] if self._copied else events)
         self._copied = ()
 
 
@@ -89,6 +98,10 @@ class Comparing:
         self._stored = stored
         self._position = 0
         self._then = then
+
+    @property
+    def handful(self) -> int:
+        return HANDFUL if self._then is None else self._then.handful
 
     @property
     def replaying(self) -> bool:

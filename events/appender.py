@@ -39,6 +39,9 @@ class Part(msgspec.Struct):
 class Sink(Protocol):
     """What a store does with what appenders have waiting."""
 
+    @property
+    def eager(self) -> bool: ...
+
     def arrived(self, appender: Appender, events: int, size: int) -> None:
         """Something new waits in `appender`: so many events, about so many bytes."""
         ...
@@ -67,6 +70,11 @@ class Appender:
         self._closed = False
         self._error: LogError | None = None
         self._told = False
+
+    @property
+    def eager(self) -> bool:
+        """Whether each append is on the disk before it returns, so that appending step by step makes a difference."""
+        return self._sink.eager
 
     def append(self, events: Sequence[Event]) -> None:
         """Append one step: all its events are committed together, or none.

@@ -62,6 +62,8 @@ class _Stream:
 class MemoryLog(Log):
     """A log that ends with the process, for use in one thread."""
 
+    eager = False
+
     def __init__(self) -> None:
         self._streams: dict[str, _Stream] = {}
         self._keys = itertools.count(1)

@@ -57,7 +57,7 @@ class Writer:
     ) -> None:
         self._commit = commit
         self._renew = renew
-        self._immediate = immediate
+        self.eager = immediate
         self._lock = threading.Lock()
         self._taken: deque[list[Part]] = deque()
         self._batch = _Batch()
@@ -78,7 +78,7 @@ class Writer:
         batch.events += events
         batch.size += size
         self._in[appender] = batch
-        if self._immediate or batch.events >= FLOOD or batch.size >= FLOOD_BYTES:
+        if self.eager or batch.events >= FLOOD or batch.size >= FLOOD_BYTES:
             self._next()
             self._run()
             batch.done.set()

@@ -47,6 +47,10 @@ class Timeline:
             for kind in self._triggers[place].kinds:
                 self._by_kind.setdefault(kind, []).append(place)
 
+    def __bool__(self) -> bool:
+        """Whether any of them waits for its condition."""
+        return bool(self._by_kind)
+
     @property
     def waiting(self) -> tuple[Happening, ...]:
         """Those whose condition has not held yet."""

@@ -171,6 +171,7 @@ class Steps:
     """Keeps each step as the kernel completes it."""
 
     replaying = False
+    handful = 1
 
     def __init__(self) -> None:
         self.steps: list[tuple[Event, ...]] = []
