@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from ..events.event import Json
-from ..worlds.document import DocumentError, parse
+from ..worlds.document import DocumentError, bounded_text, parse
 from ..worlds.world import World
 from .agent import Actor, ActorError, Perform
 from .coworker import ModelCoworker, RulesCoworker
@@ -93,7 +93,7 @@ def _specification(name: str) -> dict[str, Json]:
 
 def _script(path: Path) -> Json:
     try:
-        return parse(path.read_text("utf-8"))
+        return parse(bounded_text(path))
     except OSError as error:
         raise BadSpecification(f"the script {path} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, DocumentError) as error:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from json import decoder
+from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 import msgspec
@@ -78,6 +79,18 @@ def name(path: Path) -> str:
         else:
             text += f".{step}" if text else step
     return text
+
+
+def bounded_text(path: FilePath) -> str:
+    """The text of a file, which may be a pipe or a device without an end: no more is read than may be there.
+
+    Raises OSError, UnicodeDecodeError, and `DocumentError` where there is more.
+    """
+    with path.open("rb") as file:
+        data = file.read(4 * LARGEST + 1)
+    if len(data) > 4 * LARGEST:
+        raise DocumentError("the file is larger than 64 MiB.")
+    return data.decode("utf-8-sig")
 
 
 def parse(text: str) -> Json:

@@ -24,7 +24,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         where = ", ".join(part for part in (f"line {self.line}" if self.line else "", self.path) if part)
-        return f"{where}: {self.message}" + (f" {self.hint}" if self.hint else "")
+        return (f"{where}: " if where else "") + self.message + (f" {self.hint}" if self.hint else "")
 
 
 class InvalidEnvironment(ValueError):

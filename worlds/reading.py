@@ -14,7 +14,7 @@ import msgspec
 from ..events.event import Json
 from . import shape, solutions, soundness
 from .compiling import patched
-from .document import LARGEST, Document, DocumentError, Path, load, name
+from .document import Document, DocumentError, Path, bounded_text, load, name
 from .environment import FORMAT, Environment
 from .facts import Resolution, unescaped
 from .problems import InvalidEnvironment, Problem
@@ -40,13 +40,13 @@ def problems(text: str) -> list[Problem]:
 def read_file(path: FilePath) -> str:
     """The text of a file. Raises `InvalidEnvironment`, where there is no such text."""
     try:
-        if path.stat().st_size > 4 * LARGEST:
-            raise InvalidEnvironment([Problem("", None, "the file is larger than 64 MiB.")], str(path))
-        return path.read_text(encoding="utf-8-sig")
+        return bounded_text(path)
     except OSError as error:
         raise InvalidEnvironment([Problem("", None, f"it cannot be read: {error.strerror}.")], str(path)) from None
     except UnicodeDecodeError as error:
         raise InvalidEnvironment([Problem("", None, f"it is not UTF-8 (byte {error.start}).")], str(path)) from None
+    except DocumentError as error:
+        raise InvalidEnvironment([Problem("", None, error.message)], str(path)) from None
 
 
 def _examined(text: str) -> tuple[Document | None, list[Problem]]:

@@ -50,8 +50,9 @@ def validate_(names: tuple[str, ...], only_read: bool, as_json: bool) -> int:
     wrong = False
     for name in names:
         path = only_one(name)
-        found = problems(read_file(path))
-        validation = None if found or only_read else _validated(path)
+        text = read_file(path)  # once: it may be a pipe
+        found = problems(text)
+        validation = None if found or only_read else _validated(text)
         wrong = wrong or bool(found) or (validation is not None and not validation.fair)
         if as_json:
             print_json(_plain(path, found, validation))
@@ -60,8 +61,8 @@ def validate_(names: tuple[str, ...], only_read: bool, as_json: bool) -> int:
     return int(wrong)
 
 
-def _validated(path: Path) -> Validation:
-    environment = read_environment(path)
+def _validated(text: str) -> Validation:
+    environment = read_environment(text)
 
     async def work() -> Validation:
         return await validate(environment)
