@@ -16,7 +16,7 @@ from ..worlds.service import Draw, Tool
 from ..worlds.world import World
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """A message that has been delivered to the actor."""
 
     seq: int
@@ -31,12 +31,14 @@ class Message(msgspec.Struct, frozen=True):
     media: tuple[Json, ...] = ()
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     tool: str
     args: Json = {}
+    normal: bool = False
+    """The arguments are as events have them already: they come from the environment and from what tools returned."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, gc=False):
     """What a call returned. `seq` names the call: the `seq` of its `tool.called`."""
 
     seq: int

@@ -14,10 +14,10 @@ from ..worlds.durations import DurationError, microseconds
 from ..worlds.environment import Step
 from ..worlds.facts import FactError, Seen, filled
 from ..worlds.values import written
-from .agent import ActorError, Call, Context, Message
+from .agent import ActorError, Call, Context, Message, Result
 
 PATIENCE = 5
-"""How often a call that was asked to come back later (`retry_after`) is made again."""
+"""How often a call is made that is asked to come back later (`retry_after`)."""
 
 
 class StepFailed(ActorError):
@@ -67,15 +67,31 @@ class Player:
             return []
         if not isinstance(items, list):
             raise StepFailed(label, f"`each` must give a list; it gave {_shown(items)}")
+        if step.call is not None:
+            return await self._calls(step, label, items)
         return [await self._once(step, label, (item,)) for item in items]
+
+    async def _calls(self, step: Step, label: str, items: list[Json]) -> Json:
+        """A call for each item, all in one decision: none of them can depend on what another returns."""
+        assert step.call is not None
+        wanted = {
+            place: Call(step.call, self._fill(step.args, label, (item,)), True)
+            for place, item in enumerate(items)
+            if step.condition is None or self._evaluate(step.condition, label, (item,))
+        }
+        values: list[Json] = [None] * len(items)
+        for place, result in zip(wanted, await self._context.call(*wanted.values())):
+            values[place] = await self._settled(wanted[place], result)
+        return values
 
     async def _once(self, step: Step, label: str, item: tuple[Json, ...] = ()) -> Json:
         """One round of a step; `item` holds the item of its `each`, if it has one."""
         if step.condition is not None and not self._evaluate(step.condition, label, item):
             return None
         if step.call is not None:
-            args = self._fill(step.args, label, item)
-            return await self._call(Call(step.call, args))
+            call = Call(step.call, self._fill(step.args, label, item), True)
+            [result] = await self._context.call(call)
+            return await self._settled(call, result)
         if step.calc is not None:
             return self._evaluate(step.calc, label, item)
         limit = None if step.limit is None else self._limit(step.limit, label, item)
@@ -88,15 +104,14 @@ class Player:
             return {"text": text}
         return await self._wait(person, limit, question)
 
-    async def _call(self, call: Call) -> Json:
-        for _ in range(PATIENCE):
-            [result] = await self._context.call(call)
-            if result.error is None:
-                return result.result
-            if result.error.retry_after is None:
-                return None
+    async def _settled(self, call: Call, result: Result) -> Json:
+        """What a call gives in the end: one that was asked to come back later is made again."""
+        for _ in range(PATIENCE - 1):
+            if result.error is None or result.error.retry_after is None:
+                break
             await self._context.sleep(result.error.retry_after)
-        return None
+            [result] = await self._context.call(call)
+        return result.result
 
     async def _wait(self, person: str, limit: int | None, question: int | None = None) -> Json:
         """The next message from `person` that no step has taken; with `question`, the next reply to it."""

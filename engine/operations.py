@@ -27,7 +27,7 @@ WAITS = object()
 def do_calls(kernel: Kernel, seat: Seat, operation: DoCalls) -> object:
     if not operation.calls:
         return []
-    calls = tuple(Call(call.tool, normalise(call.args)[0]) for call in operation.calls)
+    calls = tuple(call if call.normal else Call(call.tool, normalise(call.args)[0], True) for call in operation.calls)
     seat.wait = "calls"
     seat.batch = Batch(calls, [])
     kernel.begin_call(seat, seat.batch)

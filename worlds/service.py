@@ -66,7 +66,7 @@ class Records(Protocol):
         ...
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What one call did: a result or an error, and the record events it causes, in order."""
 
     result: Json = None

@@ -62,7 +62,7 @@ def test_values_flow_from_results_into_calls_and_texts():
       - {call: po.orders.create, args: {sku: "@low[0].id"}}
       - {say: lena, text: "@{low[0].id} at @{low[0].price} comes to @{=@low[0].price * @low[0].qty}."}
     """)
-    assert stage.called[1] == Call("po.orders.create", {"sku": "K-1"})
+    assert stage.called[1] == Call("po.orders.create", {"sku": "K-1"}, normal=True)
     assert stage.sent[0].text == "K-1 at 1.50 comes to 4.50."
 
 
@@ -276,3 +276,13 @@ def test_doing_nothing_does_nothing():
     stage = Stage(desk())
     assert stage.play(Noop()) == ""
     assert (stage.called, stage.sent, stage.now) == ([], [], 0)
+
+
+def test_calls_for_each_item_are_one_decision_and_those_left_out_are_null():
+    stage = played("""
+      - {as: low, call: inv.items.find, args: {low: true}}
+      - {as: made, each: "[1, 2, 3]", if: it != 2, call: po.orders.create, args: {qty: =it}}
+      - {say: lena, text: "@{=len(@made)} and @{=@made[1] == null}."}
+    """)
+    assert [call.args for call in stage.called[1:]] == [{"qty": 1}, {"qty": 3}]
+    assert stage.sent[0].text == "3 and true."
