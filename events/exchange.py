@@ -146,6 +146,15 @@ def import_episode(log: Log, file: BinaryIO, limit: int = LIMIT) -> tuple[Stream
     return tuple(rows)
 
 
+def check_import(log: Log, file: BinaryIO, limit: int = LIMIT) -> None:
+    """Raise what `import_episode` would raise, and change nothing: so that several files can be all or nothing."""
+    try:
+        for _ in _missing(log, checked_pieces(_pieces_in(file, limit)), []):
+            pass
+    except _DAMAGE as error:
+        raise DamagedExport(f"this export is damaged: {error}") from error
+
+
 def _missing(log: Log, pieces: Iterable[Piece], rows: list[StreamRow]) -> Iterator[Piece]:
     """The pieces of streams that the log does not have. All rows are noted in `rows`."""
     wanted = True

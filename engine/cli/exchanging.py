@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from ...events.exchange import SUFFIX, export_episode, import_episode
+from ...events.exchange import SUFFIX, check_import, export_episode, import_episode
 from ..grading import read_grading
 from ..printable import printable
 from .failures import Told
@@ -60,7 +60,7 @@ def export(name: str, output: str | None, force: bool, log_path: str, as_json: b
 @log_option
 @json_option
 def import_(paths: tuple[str, ...], log_path: str, as_json: bool) -> None:
-    """Add exported episodes to the log. A file is checked whole before anything of it is written.
+    """Add exported episodes to the log. All files are checked whole before anything of them is written.
 
     \b
     coworkenv import *.episode.jsonl.gz
@@ -69,6 +69,9 @@ def import_(paths: tuple[str, ...], log_path: str, as_json: bool) -> None:
         if not Path(path).is_file():
             raise Told(f"there is no file {path!r}")
     with opened(log_path, create=True) as log:
+        for path in paths if len(paths) > 1 else ():
+            with open(path, "rb") as file:
+                check_import(log, file)
         for path in paths:
             with open(path, "rb") as file:
                 rows = import_episode(log, file)
