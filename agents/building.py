@@ -88,7 +88,11 @@ def _specification(name: str) -> dict[str, Json]:
     if not detail:
         example = next(known for known in AGENT_KINDS if known.startswith(f"{kind}:"))
         raise BadSpecification(f"the agent `{kind}` needs something behind its name; write `{example}`")
-    return {"kind": kind, _DETAILED[kind]: _script(Path(detail)) if kind == "script" else detail}
+    if kind == "script":
+        return {"kind": kind, "steps": _script(Path(detail))}
+    if detail != detail.encode("utf-8", "replace").decode():
+        raise BadSpecification(f"the name behind `{kind}:` holds bytes that are no text")
+    return {"kind": kind, _DETAILED[kind]: detail}
 
 
 def _script(path: Path) -> Json:

@@ -83,6 +83,8 @@ def _version() -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line (`sys.argv` without the first, unless given) and return its exit code. Never raises."""
+    # Whoever started us may have closed them; what is said then goes nowhere.
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character shows another one instead; that is no reason to stop.

@@ -494,3 +494,34 @@ def test_an_export_that_unpacks_to_far_too_much_is_refused(place: Path) -> None:
     began = time.process_time()
     ran = run("import", "bomb.gz", "--log", "new.db")
     assert (ran.code, spent(began) < 10) == (2, True)
+
+
+@pytest.mark.parametrize("agent", [b"trap:\xff", b"openai:\xff", b"script:\xff", b"\xff"])
+def test_an_agent_whose_name_is_no_text_is_refused_as_such(place: Path, agent: bytes) -> None:
+    ran = run("run", "refund", "--agent", os.fsdecode(agent), "--log", "new.db")
+    assert ran.code == 2
+    assert "normalise" not in ran.err
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_process_without_standard_output_ends_as_any_other(place: Path, closed: str) -> None:
+    python, flag, program = subprocess_words()
+    line = f'"$0" {flag} "$1" run refund --agent noop {closed}'
+    process = subprocess.run(
+        ["sh", "-c", line, python, program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (process.returncode, "bug" in process.stdout + process.stderr) == (0, False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize("line", ["list", "list --json", "stats", "env schema"])
+def test_output_that_cannot_be_written_is_no_traceback(
+    place: Path, recorded: tuple[Path, list[str]], line: str
+) -> None:
+    env = {**os.environ, "COWORKENV_LOG": str(recorded[0])}
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run(
+            [*subprocess_words(), *line.split()], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=env,
+            check=False,
+        )  # fmt: skip
+    assert (process.returncode, "Traceback" in process.stderr) == (2, False)
