@@ -56,9 +56,7 @@ async def grade_episode(
         return None
     verdict = rubric.grade(events)
     name = grading_id(row.digest, verdict.grader)
-    graded = await _written(log, row, name, verdict)
-    log.put_grade(row.id, graded.grader, msgspec.to_builtins(graded))
-    return graded
+    return await _written(log, row, name, verdict)
 
 
 @lru_cache(maxsize=256)
@@ -74,17 +72,20 @@ def grading_id(digest: str, grader: str) -> str:
 
 
 async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Graded:
+    """Write the grading stream, and with it the row of the table; or read what is there."""
     events = grading_events(row, verdict)
-    graded = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, created=wall.now(), meta={})
+    graded = graded_of(name, events)
+    stream = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, created=wall.now(), meta={})
     try:
-        appender = log.begin(graded, wall.holder(), wall.now())
+        appender = log.begin(stream, wall.holder(), wall.now())
     except StreamExists:
         if log.row(name).status == "ended":
-            return read_grading(log, name)
+            log.put_grade(row.id, graded.grader, msgspec.to_builtins(graded))
+            return graded
         appender = take(log, name)  # left by a grading that was killed before it was committed
     appender.append(events[appender.count :])
-    await appender.close("ended", "graded")
-    return graded_of(name, events)
+    await appender.close("ended", "graded", (row.id, graded.grader, msgspec.to_builtins(graded)))
+    return graded
 
 
 def grading_events(row: StreamRow, verdict: Grade) -> list[Event]:

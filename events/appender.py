@@ -15,7 +15,7 @@ import msgspec
 from .chain import RawEvent
 from .codec import Blob, blob_of, encode
 from .errors import Closed, LogError, WrongSeq
-from .event import Event
+from .event import Event, Json
 
 Observed: TypeAlias = tuple[int, str, Blob]
 """The `seq` of the event at which it was observed, its name, its content."""
@@ -32,6 +32,8 @@ class Part(msgspec.Struct):
     observations: list[Observed]
     closing: tuple[str, str] | None
     """The status and reason with which the lease is given up."""
+    grade: tuple[str, str, Json] | None
+    """What is put into the table of grades: an episode's id, the grader, the row."""
     count: int
     digest: bytes
 
@@ -67,6 +69,7 @@ class Appender:
         self._blobs: list[Blob] = []
         self._observations: list[Observed] = []
         self._closing: tuple[str, str] | None = None
+        self._grade: tuple[str, str, Json] | None = None
         self._closed = False
         self._error: LogError | None = None
         self._told = False
@@ -120,10 +123,18 @@ class Appender:
         await self._sink.barrier(self)
         self._tell()
 
-    async def close(self, status: Literal["suspended", "ended"] = "suspended", reason: str = "") -> None:
-        """Commit everything, write `status` and `reason` into the stream's row, and give up the lease."""
+    async def close(
+        self,
+        status: Literal["suspended", "ended"] = "suspended",
+        reason: str = "",
+        grade: tuple[str, str, Json] | None = None,
+    ) -> None:
+        """Commit everything, write `status` and `reason` into the stream's row, and give up the lease.
+
+        `grade` (an episode's id, the grader, the row) is kept in the table of grades in the same commit.
+        """
         self._check()
-        self._closing = (status, reason)
+        self._closing, self._grade = (status, reason), grade
         self._closed = True
         self._sink.arrived(self, 0, 0)
         await self.barrier()
@@ -131,9 +142,8 @@ class Appender:
     def take(self) -> Part:
         """What waits, for a commit that begins now. Observations of events to come stay."""
         now = [seen for seen in self._observations if seen[0] < self.count]
-        part = Part(
-            self, self.count - len(self._rows), self._rows, self._blobs, now, self._closing, self.count, self.digest
-        )
+        before, closing, grade = self.count - len(self._rows), self._closing, self._grade
+        part = Part(self, before, self._rows, self._blobs, now, closing, grade, self.count, self.digest)
         self._observations = [seen for seen in self._observations if seen[0] >= self.count]
         self._rows, self._blobs, self._closing = [], [], None
         return part

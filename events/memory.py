@@ -142,6 +142,8 @@ class MemoryLog(Log):
             del self._opened[appender]
             stream.holder = None
             stream.change(status=part.closing[0], reason=part.closing[1])
+        if part.grade is not None:
+            self.put_grade(*part.grade)
 
     async def barrier(self, appender: Appender) -> None:
         await trio.lowlevel.checkpoint()

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -53,6 +53,8 @@ from .log import (
 from .normalise import normalise
 from .writer import Writer
 
+UNKNOWN = -1
+"""The key of a stream that is not committed yet."""
 RECENT = 32
 """Blobs that are kept at hand for reading."""
 PAGE = 2000
@@ -60,6 +62,15 @@ PAGE = 2000
 
 _COLUMNS = StreamRow.__struct_fields__
 _ROW = ", ".join(f'"{column}"' for column in _COLUMNS)
+
+
+class _Begun(NamedTuple):
+    """A stream whose row is written with its first events."""
+
+    appender: Appender
+    row: StreamRow
+    holder: str
+    until: float
 
 
 class SqliteLog(Log):
@@ -88,6 +99,8 @@ class SqliteLog(Log):
         """Streams that the transaction under way changes, with the marks that came or went beside their events."""
         self._recent = lru_cache(maxsize=RECENT)(self.blob)
         """Blobs by digest, for reading events: episodes share their environment. Verification does not use it."""
+        self._begun: dict[str, _Begun] = {}
+        """Streams that are begun and not committed yet, by id. Nobody else sees them."""
         self._writer: Writer | None = None
         self._writes: sqlite3.Connection | None = None
         self._reads: sqlite3.Connection | None = self._to_read(create)
@@ -100,11 +113,19 @@ class SqliteLog(Log):
 
     def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
         row = new_row(row)
-        with self._transaction() as conn:
-            key = self._insert_row(conn, row)
-            return self._lease(conn, key, 0, row, holder, now)
+        writer = self._writing()
+        begun = self._begun.get(row.id)
+        if begun is not None and not begun.appender.failed:
+            check_lease(row, begun.holder, begun.until, now, False)
+        if self._query("SELECT 1 FROM stream WHERE id = ?", row.id):
+            raise StreamExists(f"stream {row.id} is already in {self.path}")
+        appender = Appender(writer, row.id, UNKNOWN, 1, 0, GENESIS)
+        self._begun[row.id] = _Begun(appender, msgspec.structs.replace(row, status="running"), holder, now + LEASE)
+        writer.opened(appender, now)
+        return appender
 
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
+        writer = self._writing()
         with self._transaction() as conn:
             row = self.row(stream)
             key, lease, held_by, until = conn.execute(
@@ -112,23 +133,20 @@ class SqliteLog(Log):
             ).fetchone()
             check_lease(row, held_by, until or 0.0, now, steal)
             self._check_tail(conn, key, row)
-            return self._lease(conn, key, lease, row, holder, now)
+            conn.execute(
+                "UPDATE stream SET lease = ?, holder = ?, until = ?, status = 'running', reason = '' WHERE key = ?",
+                (lease + 1, holder, now + LEASE, key),
+            )
+            self._touch(key)
+        digest = bytes.fromhex(row.digest) if row.count else GENESIS
+        appender = Appender(writer, row.id, key, lease + 1, row.count, digest)
+        writer.opened(appender, now)
+        return appender
 
-    def _lease(
-        self, conn: sqlite3.Connection, key: int, lease: int, row: StreamRow, holder: str, now: float
-    ) -> Appender:
-        """Hand out the next lease of a stream."""
+    def _writing(self) -> Writer:
         if self._writer is None:
             raise NotWriting(f"open streams of {self.path} inside `async with log.writing():`")
-        conn.execute(
-            "UPDATE stream SET lease = ?, holder = ?, until = ?, status = 'running', reason = '' WHERE key = ?",
-            (lease + 1, holder, now + LEASE, key),
-        )
-        self._touch(key)
-        digest = bytes.fromhex(row.digest) if row.count else GENESIS
-        appender = Appender(self._writer, row.id, key, lease + 1, row.count, digest)
-        self._writer.opened(appender, now)
-        return appender
+        return self._writer
 
     def _check_tail(self, conn: sqlite3.Connection, key: int, row: StreamRow) -> None:
         last = conn.execute(
@@ -162,6 +180,8 @@ class SqliteLog(Log):
         lost: list[Part] = []
         with self._transaction() as conn:
             for part in parts:
+                if part.appender.key == UNKNOWN:
+                    self._insert_begun(conn, part.appender)
                 (kept if self._advance(conn, part) else lost).append(part)
             conn.executemany(
                 "INSERT INTO event VALUES (?, ?, ?, ?)",
@@ -173,6 +193,10 @@ class SqliteLog(Log):
                     self._insert_blob(conn, part.appender.key, blob)
                 for seq, name, blob in part.observations:
                     self._insert_observation(conn, part.appender.key, seq, name, blob)
+                if part.grade is not None:
+                    self._insert_grade(conn, *part.grade)
+        for part in kept:
+            self._begun.pop(part.appender.stream, None)
         for part in lost:
             part.appender.fail(lease_lost(part.appender.stream))
 
@@ -195,6 +219,8 @@ class SqliteLog(Log):
     def _renew(self, leases: Sequence[tuple[Appender, float]]) -> None:
         with self._transaction() as conn:
             for appender, until in leases:
+                if appender.key == UNKNOWN:
+                    continue
                 sql = "UPDATE stream SET until = ? WHERE key = ? AND lease = ? AND holder IS NOT NULL"
                 if not conn.execute(sql, (until, appender.key, appender.lease)).rowcount:
                     appender.fail(lease_lost(appender.stream))
@@ -246,10 +272,13 @@ class SqliteLog(Log):
             conn.executemany("DELETE FROM stream WHERE key = ?", doomed)
 
     def put_grade(self, stream: str, grader: str, row: Json) -> None:
-        text = to_json(normalise(row)[0]).decode()
+        name = self.row(stream).id
         with self._transaction() as conn:
-            key, _ = self._keyed(stream)
-            conn.execute("INSERT OR REPLACE INTO grade VALUES (?, ?, ?)", (key, grader, text))
+            self._insert_grade(conn, name, grader, row)
+
+    def _insert_grade(self, conn: sqlite3.Connection, stream: str, grader: str, row: Json) -> None:
+        sql = "INSERT OR REPLACE INTO grade SELECT key, ?, ? FROM stream WHERE id = ?"
+        conn.execute(sql, (grader, to_json(normalise(row)[0]).decode(), stream))
 
     def clear_grades(self) -> None:
         with self._transaction() as conn:
@@ -268,6 +297,15 @@ class SqliteLog(Log):
         assert added.lastrowid is not None
         self._touch(added.lastrowid)
         return added.lastrowid
+
+    def _insert_begun(self, conn: sqlite3.Connection, appender: Appender) -> None:
+        """Write the row of a stream with its first events; if somebody else has made it meanwhile, the lease is lost."""
+        begun = self._begun[appender.stream]
+        with suppress(StreamExists):
+            key = self._insert_row(conn, begun.row)
+            sql = "UPDATE stream SET lease = ?, holder = ?, until = ? WHERE key = ?"
+            conn.execute(sql, (appender.lease, begun.holder, begun.until, key))
+            appender.key = key
 
     def _insert_blob(self, conn: sqlite3.Connection, key: int, blob: Blob) -> None:
         if conn.execute("SELECT 1 FROM blob WHERE digest = ?", (blob.digest,)).fetchone() is None:

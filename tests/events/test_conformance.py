@@ -291,14 +291,17 @@ def test_rows_are_filtered_and_in_order(log: Log, row: StreamRow) -> None:
 async def test_a_stream_is_created_and_opened_at_once(log: Log, row: StreamRow, story: Story) -> None:
     async with log.writing():
         appender = log.begin(row, "me", 0.0)
+        with pytest.raises((LeaseHeld, StreamExists)):
+            log.begin(row, "somebody else", 1.0)
+        await commit(appender, story(5))
         assert log.row(row.id).status == "running"
         with pytest.raises(LeaseHeld):
             log.open(row.id, "somebody else", 1.0)
         with pytest.raises(StreamExists):
             log.begin(row, "somebody else", 1.0)
-        await commit(appender, story(5))
-        await appender.close("ended", "finished")
+        await appender.close("ended", "finished", (row.id, "g", {"score": 1}))
     assert list(log.read(row.id)) == story(5)
+    assert log.grades() == [Grade(row.id, "g", {"score": 1})]
     assert verify_stream(log, row.id) == ()
 
 
