@@ -37,6 +37,8 @@ SIZE = 16_000_000
 ORACLE = frozenset({"@", "it"})
 SERVICE = frozenset({"record", "args", "now", "it"})
 NOTHING: frozenset[str] = frozenset()
+UNTOUCHED = ("twins", "frozen")
+"""Parts of an environment in which signs mean nothing: twins are resolved one by one, and `frozen` is computed."""
 
 
 def escaped(value: Json) -> Json:
@@ -216,7 +218,7 @@ class Resolution:
         for path, text in _texts(self.facts.facts, ()):
             self._tried(("facts", *path), lambda text=text, path=path: self.facts._text(text, path), text)  # type: ignore[misc]
         self.data: dict[str, Json] = {
-            key: value if key in ("twins", "frozen") else self._resolved(value, (key,))
+            key: value if key in UNTOUCHED else self._resolved(value, (key,))
             for key, value in data.items()
             if key != "facts"
         }
@@ -317,7 +319,9 @@ def unescaped(value: Json, path: Path) -> Json:
     if isinstance(value, list):
         return [unescaped(item, (*path, position)) for position, item in enumerate(value)]
     if isinstance(value, dict):
-        return {key: unescaped(item, (*path, key)) for key, item in value.items()}
+        return {
+            key: item if not path and key in UNTOUCHED else unescaped(item, (*path, key)) for key, item in value.items()
+        }
     return value
 
 

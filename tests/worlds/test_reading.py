@@ -289,6 +289,15 @@ def test_what_is_nothing_like_an_environment_has_problems(text: str) -> None:
     assert problems(text)
 
 
+@pytest.mark.parametrize("sign", ["$surname", "${surname}", "@{x}", "=1 +", "$$5"])
+def test_signs_in_the_frozen_part_mean_nothing(sign: str) -> None:
+    head = REFUND.partition("\nfrozen:")[0]
+    text = f"{head}\nfrozen: {{digest: '', frame: ['shop.lines:{sign}.price'], scores: {{oracle: '{sign}'}}}}\n"
+    assert problems(text) == []
+    worlds = variants(read_environment(text))
+    assert all(world.frame == (f"shop.lines:{sign}.price",) for world in worlds.values())
+
+
 @settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_a_damaged_file_is_either_told_or_still_makes_a_world(seed: int) -> None:
