@@ -7,6 +7,7 @@ does (`{"kind": …}`). Does not know what they do. A new kind without options i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
@@ -206,11 +207,16 @@ def _refuse(kind: str, options: Options) -> None:
         raise BadSpecification(f"`{kind}` has no options; leave out {', '.join(options)}")
 
 
+@cache
+def _names(type_: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in msgspec.structs.fields(type_))
+
+
 def _read(type_: type[_Struct], kind: str, options: Options) -> _Struct:
-    known = msgspec.structs.fields(type_)
+    known = _names(type_)
     for name in options:
-        if name not in [field.encode_name for field in known]:
-            raise UnknownName(f"option of `{kind}`", name, [*(field.encode_name for field in known), *REACHING])
+        if name not in known:
+            raise UnknownName(f"option of `{kind}`", name, [*known, *REACHING])
     try:
         return msgspec.convert(dict(options), type_, strict=False)
     except msgspec.ValidationError as error:

@@ -28,6 +28,8 @@ from .recording import Comparing, Divergence, Exhausted
 
 Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed"]
 
+_RECORDS = (RecordCreated, RecordChanged, RecordDeleted)
+
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """What `verify` found about one stream."""
@@ -122,7 +124,7 @@ def state_after(world: World, events: Iterable[Event]) -> State:
     state = world.state
     for event in events:
         body = event.body
-        if isinstance(body, RecordCreated | RecordChanged | RecordDeleted):
+        if isinstance(body, _RECORDS):
             try:
                 state = state.apply(body)
             except KeyError:

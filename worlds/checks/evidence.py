@@ -159,8 +159,8 @@ class Evidence:
         return [Finding(("fired", event.body.name), event.seq, event.seq, "", None)]
 
     def _record(self, event: Event) -> list[Finding]:
-        body = event.body
-        assert isinstance(body, RecordCreated | RecordChanged | RecordDeleted)
+        body: RecordEvent = event.body  # type: ignore[assignment]
+        kind = type(body)
         collection, key = f"{body.service}.{body.collection}", body.key
         position = self._decided(event)
         if collection not in self._owned:
@@ -168,14 +168,18 @@ class Evidence:
             self._owned.add(collection)
         table = self.tables[collection]
         try:
-            old = None if isinstance(body, RecordCreated) else table[key]
+            old = None if kind is RecordCreated else table[key]
         except KeyError:
             raise StreamError(f"Event {event.seq} writes {collection}:{key}, which does not exist.") from None
         self._note(event, body, old, collection, position)
-        if isinstance(body, RecordDeleted):
+        if kind is RecordDeleted:
             del table[key]
             return [Finding(("record", collection), position, event.seq, key, None)]
-        table[key] = body.value if isinstance(body, RecordCreated) else _changed(old or {}, body)
+        if isinstance(body, RecordChanged):
+            table[key] = _changed(old or {}, body)
+        else:
+            assert isinstance(body, RecordCreated)
+            table[key] = body.value
         return [Finding(("record", collection), position, event.seq, key, table[key])]
 
     def _decided(self, event: Event) -> int:
@@ -187,16 +191,16 @@ class Evidence:
 
     def _note(self, event: Event, body: RecordEvent, old: Record | None, collection: str, position: int) -> None:
         """Keep whose record it is, and what the agent changed by it. Writing what was there already is no change."""
-        place = (collection, body.key)
-        origin = self.origins.get(place)
-        own = isinstance(body, RecordCreated) or (origin is not None and origin.actor == AGENT)
-        if isinstance(body, RecordCreated):
+        place, kind = (collection, body.key), type(body)
+        if kind is RecordCreated:
             self.origins[place] = Origin(event.actor, position)
-        elif isinstance(body, RecordDeleted):
-            self.origins.pop(place, None)
+            if event.actor == AGENT:
+                self.writes.append(Write(event.seq, collection, None, None))
+            return
+        origin = self.origins.pop(place, None) if kind is RecordDeleted else self.origins.get(place)
         if event.actor != AGENT:
             return
-        if own:
+        if origin is not None and origin.actor == AGENT:
             self.writes.append(Write(event.seq, collection, None, None))
         elif isinstance(body, RecordChanged):
             assert old is not None

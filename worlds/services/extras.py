@@ -13,10 +13,11 @@ import msgspec
 from ...events.event import Json, ToolError
 from ..environment import SideEffect
 from ..expressions import ExpressionError, Scope
+from ..formula import Formula
 from ..matching import equal_to
 from ..service import Instant, Record
 from .draft import Draft
-from .formulas import Formula, Names, check_constants, formulas
+from .formulas import Names, check_constants, formulas
 from .table import ServiceError, Table, hint, local
 
 

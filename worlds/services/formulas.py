@@ -7,17 +7,17 @@ of a value. What cannot be computed is an ExpressionError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from ...events.event import Json
 from ..environment import Field
-from ..expressions import ExpressionError, Node, Scope, evaluate, parse, references
+from ..expressions import ExpressionError, Node, parse, references
+from ..formula import Formula, compiled
 from ..signs import FactError, Hole, Whole, read
 from ..values import written
 from .table import ServiceError, check, hint
 
-Formula: TypeAlias = Callable[[Scope], Json]
 #: The names a formula may use; for each the fields it has, or None for a plain value.
 Names: TypeAlias = Mapping[str, Mapping[str, object] | None]
 
@@ -77,4 +77,4 @@ def _evaluated(node: Node, names: Names, where: str) -> Formula:
         field = reference.path[0] if reference.path else None
         if fields is not None and isinstance(field, str) and field not in fields:
             raise ServiceError(where, f'{reference.name} has no "{field}"{hint(field, fields)}')
-    return lambda scope: evaluate(node, scope)
+    return compiled(node)
