@@ -24,7 +24,9 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         where = ", ".join(part for part in (f"line {self.line}" if self.line else "", self.path) if part)
-        return (f"{where}: " if where else "") + self.message + (f" {self.hint}" if self.hint else "")
+        text = (f"{where}: " if where else "") + self.message + (f" {self.hint}" if self.hint else "")
+        # A name of the file's that holds a line break must not look like another problem.
+        return text.replace("\n", "\\n")
 
 
 class InvalidEnvironment(ValueError):

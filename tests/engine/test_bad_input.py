@@ -76,7 +76,7 @@ def played(folder: Path, text: bytes) -> None:
             variants(read_environment(path))
     except InvalidEnvironment as invalid:
         found = list(invalid.problems)
-    assert all(str(problem) and "\n" not in problem.message for problem in found)
+    assert all(str(problem) and "\n" not in str(problem) for problem in found)
     ran = run("run", str(path), "--agent", "oracle", "--agent", "explore", "--log", "play.db")
     assert (ran.code == 2) == bool(found), ran
     for file in folder.glob("play.db*"):
