@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from .chain import RawEvent
-from .codec import Blob, blob_of, encode
+from .codec import Blob, blob_of, encode_into
 from .errors import Closed, LogError, WrongSeq
 from .event import Event, Json
 
@@ -93,15 +93,12 @@ class Appender:
         for event in events:
             if event.seq != count:
                 raise WrongSeq(f"stream {self.stream}: the next event is {count}, but event {event.seq} was appended")
-            encoded = encode(event)
-            data = encoded.data
+            data = encode_into(event, blobs)
             digest = sha256(digest + data).digest()
             rows.append((count, data, digest))
             size += len(data)
             count += 1
-            if encoded.blobs:
-                blobs.extend(encoded.blobs)
-                size += sum(len(blob.content) for blob in encoded.blobs)
+        size += sum(len(blob.content) for blob in blobs)
         self._rows += rows
         self._blobs += blobs
         self.count, self.digest = count, digest

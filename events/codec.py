@@ -59,13 +59,19 @@ def blob_of(content: bytes) -> Blob:
 
 def encode(event: Event) -> Encoded:
     """The canonical bytes of `event`. Raises NotJson if its body holds what `normalise` would have refused."""
+    blobs: list[Blob] = []
+    return Encoded(encode_into(event, blobs), tuple(blobs))
+
+
+def encode_into(event: Event, blobs: list[Blob]) -> bytes:
+    """The same, putting the blobs that they refer to at the end of `blobs`."""
     try:
         data = to_json(event)
         # The first test of a marker is one memchr, and enough for nearly every event.
         small = len(data) <= LARGE and type(event.body) is not EpisodeStarted
         if small and (_DOLLAR not in data or not _holds_marker(data)):
-            return Encoded(data)
-        return _encode_with_blobs(event)
+            return data
+        return _encode_with_blobs(event, blobs)
     except _BAD_VALUE as error:
         raise NotJson(
             f"event {event.seq} ({type(event.body).__name__}) holds a value that JSON cannot carry: {error}; "
@@ -79,13 +85,15 @@ def _holds_marker(data: bytes) -> bool:
     return b'"$blob"' in data or b'"$$' in data
 
 
-def _encode_with_blobs(event: Event) -> Encoded:
-    blobs: dict[str, Blob] = {}
+def _encode_with_blobs(event: Event, blobs: list[Blob]) -> bytes:
+    found: dict[str, Blob] = {}
     array = msgspec.to_builtins(event, builtin_types=(Decimal,))
-    body = _take_out(array[4], blobs)
+    body = _take_out(array[4], found)
     if type(event.body) is EpisodeStarted and isinstance(body["environment"], str):
-        body["environment"] = _reference(event.body.environment, event.body.environment.encode(), blobs)
-    return Encoded(to_json([*array[:4], body]), tuple(blobs.values()))
+        body["environment"] = _reference(event.body.environment, event.body.environment.encode(), found)
+    data = to_json([*array[:4], body])
+    blobs.extend(found.values())
+    return data
 
 
 def _take_out(value: Json, blobs: dict[str, Blob]) -> Json:

@@ -238,6 +238,8 @@ class MemoryLog(Log):
 
     def _find(self, stream: str) -> _Stream:
         self._check()
+        if stream in self._streams:
+            return self._streams[stream]
         candidates = sorted(name for name in self._streams if PREFIX.fullmatch(stream) and name.startswith(stream))
         return self._streams[the_one(stream, candidates)]
 

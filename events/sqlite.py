@@ -299,7 +299,7 @@ class SqliteLog(Log):
         return added.lastrowid
 
     def _insert_begun(self, conn: sqlite3.Connection, appender: Appender) -> None:
-        """Write the row of a stream with its first events; if somebody else has made it meanwhile, the lease is lost."""
+        """Write the row of a stream with its first events. If somebody has made it meanwhile, the lease is lost."""
         begun = self._begun[appender.stream]
         with suppress(StreamExists):
             key = self._insert_row(conn, begun.row)

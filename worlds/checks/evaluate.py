@@ -124,7 +124,7 @@ class Examination:
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        self.evidence = Evidence(sheet.tables, sheet.conditions)
+        self.evidence = Evidence(sheet.tables, sheet.conditions, sheet.listeners)
         self._hits: list[Hits] = [dict(test.start) for test in sheet.tests]
         self._passed = [test.idle for test in sheet.tests]
         self._dirty: set[int] = set()
@@ -136,7 +136,7 @@ class Examination:
         """Take the next event; whether any verdict may have changed. Raises `evidence.StreamError`."""
         evidence = self.evidence
         findings = evidence.apply(event)
-        if not findings and not evidence.reached:
+        if not findings and not evidence.reached and len(evidence.writes) == self._writes:
             return False
         sheet, dirty = self.sheet, self._dirty
         for finding in findings:

@@ -10,7 +10,7 @@ even if the approval arrives while the call is under way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ...events.event import (
@@ -80,10 +80,28 @@ class StreamError(ValueError):
 class Evidence:
     """The state of the projection. Tables are replaced when they change and shared otherwise."""
 
-    __slots__ = ("_by_kind", "_handlers", "_owned", "events", "moments", "origins", "reached", "tables", "writes")
+    __slots__ = (
+        "_by_kind",
+        "_handlers",
+        "_owned",
+        "_topics",
+        "events",
+        "moments",
+        "origins",
+        "reached",
+        "tables",
+        "writes",
+    )
 
-    def __init__(self, initial: Mapping[str, dict[str, Record]], conditions: Sequence[Trigger] = ()) -> None:
-        """`initial` is `tables_of` the world's services; `conditions` those whose first moment is wanted."""
+    def __init__(
+        self,
+        initial: Mapping[str, dict[str, Record]],
+        conditions: Sequence[Trigger] = (),
+        topics: Container[Topic] | None = None,
+    ) -> None:
+        """`initial` is `tables_of` the world's services; `conditions` those whose first moment is wanted; `topics`
+        those of which calls and records are told, or None for all."""
+        self._topics = topics
         self.events: list[Event] = []
         self.tables: dict[str, dict[str, Record]] = dict(initial)
         self._owned: set[str] = set()
@@ -133,7 +151,10 @@ class Evidence:
             return []
         call = self.events[body.call].body
         assert isinstance(call, ToolCalled)
-        return [Finding(("called", call.tool), body.call, event.seq, "", call.args)]
+        topic: Topic = ("called", call.tool)
+        if self._topics is not None and topic not in self._topics:
+            return []
+        return [Finding(topic, body.call, event.seq, "", call.args)]
 
     def _sent(self, event: Event) -> list[Finding]:
         body, seq = event.body, event.seq
@@ -172,15 +193,17 @@ class Evidence:
         except KeyError:
             raise StreamError(f"Event {event.seq} writes {collection}:{key}, which does not exist.") from None
         self._note(event, body, old, collection, position)
-        if kind is RecordDeleted:
-            del table[key]
-            return [Finding(("record", collection), position, event.seq, key, None)]
-        if isinstance(body, RecordChanged):
-            table[key] = _changed(old or {}, body)
+        new: Record | None = None
+        if isinstance(body, RecordCreated):
+            new = table[key] = body.value
+        elif isinstance(body, RecordChanged):
+            new = table[key] = _changed(old or {}, body)
         else:
-            assert isinstance(body, RecordCreated)
-            table[key] = body.value
-        return [Finding(("record", collection), position, event.seq, key, table[key])]
+            del table[key]
+        topic: Topic = ("record", collection)
+        if self._topics is not None and topic not in self._topics:
+            return []
+        return [Finding(topic, position, event.seq, key, new)]
 
     def _decided(self, event: Event) -> int:
         """The call that caused a record event, or the event itself."""
