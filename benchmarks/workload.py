@@ -85,7 +85,7 @@ async def rates(episodes: int, repeat: int = 3) -> Rates:
 async def _run(log: SqliteLog, todo: list[Plan]) -> float:
     async with log.writing():
         start = time.perf_counter()
-        results = await rollout(todo, log, concurrency=8)
+        results = await rollout(todo, log, concurrency=32)
     seconds = time.perf_counter() - start
     wrong = [result for result in results if result.grade is None or result.grade.score != "1"]
     if wrong:

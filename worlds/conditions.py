@@ -71,9 +71,12 @@ def matcher(wanted: Mapping[str, Json]) -> Callable[[Json], bool]:
         return lambda value: True
 
     def matches(value: Json) -> bool:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return False
-        return all(name in value and equal(value[name]) for name, equal in equals)
+        for name, equal in equals:  # a loop, since this is asked of every record and call
+            if name not in value or not equal(value[name]):
+                return False
+        return True
 
     return matches
 
