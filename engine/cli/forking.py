@@ -19,6 +19,7 @@ from ..episode import Episode
 from ..fork import fork_episode
 from ..grading import Graded, grade_episode
 from ..plan import document_of, world_from
+from ..printable import printable
 from ..replay import state_after
 from .failures import Told
 from .interrupts import run_until_interrupted
@@ -86,7 +87,7 @@ def fork(
         verdict,
     )
     if episode.status == "suspended":
-        say(out, episode.reason, "\nGo on with it: ", (f"coworkenv resume {episode.id[:SHORT]}", "cyan"))
+        say(out, printable(episode.reason), "\nGo on with it: ", (f"coworkenv resume {episode.id[:SHORT]}", "cyan"))
     say(out, "What came of it: ", (f"coworkenv diff {row.id[:SHORT]} {episode.id[:SHORT]}", "cyan"))
     return int(episode.status != "ended")
 

@@ -273,12 +273,12 @@ def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
         )
     for reason in dict.fromkeys(result.reason for result in results if result.status == "suspended"):
         many = sum(result.reason == reason for result in results)
-        say(out, (f"{many} suspended: ", "bold yellow"), reason)
+        say(out, (f"{many} suspended: ", "bold yellow"), printable(reason))
     if any(result.status == "suspended" for result in results):
         say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
     for result in results:
         if result.status == "error":
-            say(out, (f"{(result.id or 'error')[:10]}: ", "bold red"), result.reason)
+            say(out, (f"{(result.id or 'error')[:10]}: ", "bold red"), printable(result.reason))
     shown = next((r for r in results if r.grade is not None and not r.grade.passed), results[0] if results else None)
     if shown is not None and shown.id is not None:
         say(out, "Look at one: ", (f"coworkenv show {shown.id[:10]}", "cyan"))

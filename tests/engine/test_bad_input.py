@@ -358,6 +358,8 @@ def test_forged_streams_are_shown_or_refused_by_every_command(
         stored = [piece for _, piece, _ in log.read_raw(row.id)]
         blobs = {name: log.blob(name) for piece in stored for name in references(piece)}
     events = data.draw(forged([from_json(piece) for piece in stored]))
+    for file in place.glob("forged.db*"):
+        file.unlink()
     try:
         status = "ended" if ended else "suspended"
         rewritten(place / "forged.db", msgspec.structs.replace(row, status=status), events, blobs)
@@ -366,8 +368,6 @@ def test_forged_streams_are_shown_or_refused_by_every_command(
     for view in VIEWS if events else ():
         with unchanged(place / "forged.db") as check:
             check(run(*view.replace("{}", row.id).split(), "--log", "forged.db"))
-    for file in place.glob("forged.db*"):
-        file.unlink()
 
 
 # --- too much of it ----------------------------------------------------------------------------------------
