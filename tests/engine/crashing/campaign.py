@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -104,7 +104,8 @@ class Stage:
 
     async def _signal_later(self, seconds: float, what: signal.Signals) -> None:
         await trio.sleep(seconds)
-        os.kill(self._victim, what)
+        with suppress(ProcessLookupError):  # It may have ended, and not yet have been heard of.
+            os.kill(self._victim, what)
 
     async def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
