@@ -21,6 +21,7 @@ from ...worlds.world import World
 from ..episode import resume_episode
 from ..grading import grade_episode
 from ..plan import Plan, episode_id, plan_of
+from ..printable import printable
 from ..rollouts import Result, result_of, rollout
 from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
