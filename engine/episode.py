@@ -19,6 +19,7 @@ from ..events.errors import LogError, StreamEnded, StreamExists
 from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
+from .branching import branch
 from .effects import Effects, Journal
 from .inheritance import known
 from .kernel import Kernel
@@ -186,5 +187,5 @@ async def execute(
     for seq, forked in forks:
         if until is None or seq <= until:
             await kernel.run(until=seq - 1)
-            await kernel.fork(forked, changes_of(kernel.world, forked.changes, perform))
+            await branch(kernel, forked, changes_of(kernel.world, forked.changes, perform))
     await kernel.run(until)

@@ -20,10 +20,11 @@ from ..events.event import EffectCancelled, EpisodeEnded, EpisodeForked, Event, 
 from ..events.log import Log, StreamRow
 from ..events.normalise import normalise
 from . import wall
+from .branching import Changes, branch
 from .effects import Effects
 from .episode import Episode, conclude, execute, resume_episode
 from .inheritance import known
-from .kernel import ENDED, Changes, Kernel
+from .kernel import ENDED, Kernel
 from .leases import take
 from .order import AGENT
 from .plan import EpisodeError, agent_name, changes_of, forks_of, plan_of
@@ -66,7 +67,7 @@ async def fork_episode(
             name = fork_id(forked)
             _check(kernel, changed)
             if not _holds(log, name):
-                kernel.journal = known(log, row.id, events, last)
+                kernel.asking.journal = known(log, row.id, events, last)
                 episode, failure = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
         except Divergence as difference:
             failure = EpisodeError(
@@ -109,7 +110,7 @@ async def _go_on(
     recorder.go_on_into(Recording(appender, kernel.events[:]))
 
     async def rest() -> None:
-        await kernel.fork(forked, changed)
+        await branch(kernel, forked, changed)
         await kernel.run()
 
     return await conclude(row.id, kernel, appender, rest())

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import trio
 
-from ..agents.agent import Actor, ActorError, Answer, Call, Interrupted, Message, Outside, Perform, Result
+from ..agents.agent import Actor, ActorError, Call, Interrupted, Perform, Result
 from ..events.errors import LogError
 from ..events.event import (
     ActorFailed,
@@ -25,9 +25,7 @@ from ..events.event import (
     ActorWaited,
     AnyBody,
     EffectCancelled,
-    EffectResolved,
     EpisodeEnded,
-    EpisodeForked,
     EpisodeStarted,
     Event,
     FaultInjected,
@@ -42,13 +40,14 @@ from ..worlds.faults import Faults, Injection
 from ..worlds.service import Instant, Outcome, RecordEvent, Service
 from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
-from .context import DoCancel, KernelContext
+from .asking import Asking, answer_of
+from .context import KernelContext
 from .draw import Drawer
 from .effects import Effects, Journal, cut_answer
-from .operations import OPERATIONS, WAITS, do_cancel
+from .operations import OPERATIONS, WAITS
 from .order import AGENT, BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER, WORLD
-from .recording import Exhausted, Recorder
-from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, unwind
+from .recording import Recorder
+from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, message_of, unwind
 
 _LIVELOCK = 10_000
 """Steps at one instant of virtual time after which an episode is given up."""
@@ -90,19 +89,17 @@ class Kernel:
         self.state = world.state
         self.reason: str | None = None
         self._detail = ""
-        self._ended_by = ""
+        self.ended_by = ""
         """The actor who finished or failed, if that is the reason."""
         self._recorder = recorder
-        self._effects = effects
-        self.journal = journal or Journal()
+        self.asking = Asking(effects, journal or Journal())
         self._timeline = Timeline(world.timeline)
         self._faults = Faults(world.faults)
-        self._seed: list[int] = [started.seed]
+        self.seed: list[int] = [started.seed]
+        """What is drawn from; after a fork with another seed, that seed and the fork's `seq`."""
         self.drawers: dict[tuple[int, str], Drawer] = {}
         self._heap: list[tuple[int, int, int, int, Callable[[Any], object], Any]] = []
         self.seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
-        self.pending: dict[int, Pending] = {}
-        self._unasked: list[tuple[Pending, Perform]] = []
         self._strays: list[tuple[Seat, Any, ForeignAwait, Any]] = []
         self._stepped = 0
         """Events of complete steps."""
@@ -126,7 +123,7 @@ class Kernel:
         self._scope = _trio_scope()
         if not self.events:
             self._begin()
-            self._record()
+            self.record()
         await self._work(until)
         self._hand_over()
 
@@ -142,21 +139,21 @@ class Kernel:
                 continue
             at, rank, _, _, action, data = heappop(heap)
             if rank == BOUND:
-                if data.seq not in self.pending:
+                if data.seq not in self.asking.pending:
                     continue  # cancelled
                 self._hand_over()
-                data.answered = await self._answer(data)
+                data.answered = await self.asking.answer(data)
             elif rank == TIMER:
                 if data[0].waits != data[1]:
                     continue  # it waits for something else by now
-            elif rank == DUE and data.seq not in self.pending:
+            elif rank == DUE and data.seq not in self.asking.pending:
                 continue  # interrupted
             self._steps_now = self._steps_now + 1 if at == self.now else 0
             self.now = at
             action(data)
-            self._record()
+            self.record()
             if self._unsettled:
-                await self._settle()
+                await self.settle()
             steps += 1
             if steps % _BREATH == 0:
                 self._hand_over()
@@ -173,7 +170,7 @@ class Kernel:
             self.push(at, TIMELINE, None, self._fire, (happening, start))
         self.push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
 
-    def _record(self) -> None:
+    def record(self) -> None:
         """What ends each step: a look at the timeline's conditions, and at the limits."""
         events = self.events
         if len(events) > self._stepped:
@@ -195,7 +192,7 @@ class Kernel:
             self._recorder.append(self.events[self._recorded : self._stepped])
             self._recorded = self._stepped
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
         """What a step leaves to be waited for: actors that must be unwound, a commit, and then the requests.
 
         While a log is replayed, requests that it does not answer are kept back until its end is reached; and when the
@@ -205,12 +202,13 @@ class Kernel:
             await unwind(*self._strays.pop())
         self._hand_over()
         await self._recorder.barrier()
-        if not self._recorder.replaying and self.reason is None:
-            for pending, perform in self._unasked:
-                if pending.seq in self.pending and not self.journal.settles(pending.seq) and self._effects is not None:
-                    self._effects.begin(pending.seq, pending.request, perform)
-            self._unasked.clear()
-        self._unsettled = bool(self._unasked)
+        if self.reason is None and not self._recorder.replaying:
+            self.asking.begin()
+        self._unsettled = self.asking.waiting
+
+    def revive(self) -> None:
+        """Take back the end that is due after this step."""
+        self.reason, self._detail, self.ended_by = None, "", ""
 
     def stop(self, reason: str, detail: str = "") -> None:
         """End the episode after this step; the first reason counts."""
@@ -219,23 +217,15 @@ class Kernel:
 
     def ask(self, pending: Pending, perform: Perform) -> None:
         """Have the outside world asked when this step is durable."""
-        self.pending[pending.seq] = pending
+        self.asking.add(pending, perform)
         self.push(pending.bound, BOUND, pending.seat, self._resolve, pending)
-        self._unasked.append((pending, perform))
         self._unsettled = True
-
-    def give_up(self, effect: int) -> Pending | None:
-        """Forget a request whose answer its actor does not want any more; None if it has none such."""
-        pending = self.pending.pop(effect, None)
-        if pending is not None and self._effects is not None:
-            self._effects.cancel(effect)
-        return pending
 
     async def _end(self) -> None:
         await self.close()
-        for pending in list(self.pending.values()):
+        for pending in list(self.asking.pending.values()):
             self.emit(pending.seat.name, pending.seq, EffectCancelled(effect=pending.seq, reason=ENDED))
-        self.pending.clear()
+        self.asking.pending.clear()
         self.emit(WORLD, len(self.events) - 1, EpisodeEnded(reason=self.reason or "", detail=self._detail))
         self._stepped = len(self.events)
         self._hand_over()
@@ -244,9 +234,7 @@ class Kernel:
         """End all actors, in order of declaration; none of them can append anything more."""
         for seat in self.seats.values():
             await unwind(seat, seat.coroutine, ActorClosed())
-        for seq in self.pending:
-            if self._effects is not None:
-                self._effects.cancel(seq)
+        self.asking.cancel()
 
     # --- what all steps are made of --------------------------------------------------------------------------
 
@@ -267,7 +255,7 @@ class Kernel:
     def drawer(self, place: int, purpose: str) -> Drawer:
         drawer = self.drawers.get((place, purpose))
         if drawer is None:
-            drawer = self.drawers[place, purpose] = Drawer(self._seed, place, purpose)
+            drawer = self.drawers[place, purpose] = Drawer(self.seed, place, purpose)
         return drawer
 
     def change(self, actor: str, cause: int, changes: Sequence[RecordEvent]) -> None:
@@ -302,7 +290,7 @@ class Kernel:
         if seat.ended:
             return
         seat.cause = self.emit(seat.name, sent, MessageReceived(message=sent))
-        seat.unread.append(self._message(self.events[seat.cause]))
+        seat.unread.append(message_of(self.events, self.events[seat.cause]))
         if seat.wait == "receive":
             self.advance(seat, (seat.take_unread(), {}))
         elif seat.wait == "answers":
@@ -312,14 +300,14 @@ class Kernel:
 
     def _interrupt(self, seat: Seat, pending: Pending) -> None:
         """A message arrived while the actor thought: before the bound there is no answer, after it a part of one."""
-        self.give_up(pending.seq)
+        self.asking.give_up(pending.seq)
         reason = "a message arrived"
         if pending.answered is None:
             self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason))
             self.advance(seat, Interrupted())
             return
         paid = pending.request.price.tokens(self.now - pending.start)
-        answer = cut_answer(_answer_of(pending), paid)
+        answer = cut_answer(answer_of(pending.answered[0]), paid)
         self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=answer.paid))
         self.advance(seat, answer)
 
@@ -372,27 +360,6 @@ class Kernel:
         )
         return outcome if injection is None else injection.applied_to(outcome)
 
-    async def _answer(self, pending: Pending) -> tuple[EffectResolved, Outside | None]:
-        """What the log or the real world answers. The only place where an episode waits in real time."""
-        logged = self.journal.resolved.get(pending.seq)
-        if logged is not None:
-            return logged, None
-        if self._effects is None:
-            raise Exhausted(f"the log has no answer to effect {pending.seq}")
-        outside = await self._effects.outcome(pending.seq)
-        answer = outside.answer
-        due = max(pending.bound, pending.start + pending.request.price.of(answer.tokens or 0))
-        resolved = EffectResolved(
-            effect=pending.seq,
-            due=due,
-            answer=normalise(answer.value)[0],
-            refused=answer.refused,
-            tokens=answer.tokens,
-            prompt_tokens=answer.prompt_tokens,
-            counted=answer.counted,
-        )
-        return resolved, outside
-
     def _resolve(self, pending: Pending) -> None:
         assert pending.answered is not None
         resolved, outside = pending.answered
@@ -400,8 +367,8 @@ class Kernel:
         pending.resolved = seq
         if outside is not None and outside.observed:
             self._recorder.observe(seq, _json(normalise(outside.observed)[0]))
-        elif pending.seq in self.journal.observed:
-            self._recorder.observe(seq, self.journal.observed[pending.seq])
+        elif pending.seq in self.asking.journal.observed:
+            self._recorder.observe(seq, self.asking.journal.observed[pending.seq])
         if pending.seat.name == AGENT:
             self._tokens += resolved.tokens or 0
             if self._tokens > self.world.limits.tokens:
@@ -411,8 +378,9 @@ class Kernel:
 
     def _learn(self, pending: Pending) -> None:
         """The actor learns the answer of its effect."""
-        del self.pending[pending.seq]
-        seat, answer = pending.seat, _answer_of(pending)
+        del self.asking.pending[pending.seq]
+        assert pending.answered is not None
+        seat, answer = pending.seat, answer_of(pending.answered[0])
         seat.cause = pending.resolved
         if pending.waits:
             self.advance(seat, answer)
@@ -478,73 +446,11 @@ class Kernel:
         seat.coroutine = None
         self.emit(seat.name, seat.cause, body)
         if self.reason is None and (isinstance(body, ActorFailed) or seat.name == AGENT):
-            self._ended_by = seat.name
+            self.ended_by = seat.name
         if isinstance(body, ActorFailed):
             self.stop("failed", f"{seat.name}: {body.error}")
         elif seat.name == AGENT:
             self.stop("finished")
-
-    # --- forks -----------------------------------------------------------------------------------------------
-
-    async def fork(self, forked: EpisodeForked, changes: Changes) -> None:
-        """Append `forked` and change what it says; to be called between steps. The stream goes on from here."""
-        seq = self.emit(WORLD, len(self.events) - 1, forked)
-        if changes.seed is not None:
-            self._seed = [changes.seed, seq]
-            for drawer in self.drawers.values():
-                drawer.reseed(self._seed)
-        for name, actor in changes.actors.items():
-            await self._replace(self.seats[name], actor, seq)
-        self.change(WORLD, seq, changes.records)
-        for sender, body in changes.messages:
-            self.send(sender, seq, None, body)
-        self._record()
-        await self._settle()
-
-    async def _replace(self, seat: Seat, actor: Actor, cause: int) -> None:
-        """Put another actor in a seat. It starts with its predecessor's view of what has happened."""
-        await unwind(seat, seat.coroutine, ActorClosed())
-        seat.cause = cause
-        for pending in [pending for pending in self.pending.values() if pending.seat is seat]:
-            do_cancel(self, seat, DoCancel(pending.seq, "the actor was replaced"))
-        seat.past = tuple(event for event in self.events if event.actor == seat.name)
-        seat.unread = [self._message(event) for event in seat.past if isinstance(event.body, MessageReceived)]
-        seat.actor, seat.wait, seat.batch, seat.effect = actor, "start", None, None
-        seat.answers, seat.prompts = {}, {}
-        seat.waits += 1
-        if self._ended_by == seat.name:
-            self.reason, self._detail, self._ended_by = None, "", ""
-        self.push(self.now, TIMER, seat, self.wake_first, (seat, seat.waits))
-
-    def _message(self, received: Event) -> Message:
-        """A message as its recipient got it."""
-        assert isinstance(received.body, MessageReceived)
-        sent = self.events[received.body.message]
-        body = sent.body
-        assert isinstance(body, MessageSent)
-        return Message(sent.seq, sent.actor, body.text, received.at, body.reply_to, body.gives, body.mark, body.media)
-
-
-class Changes(msgspec.Struct, frozen=True):
-    """What a fork changes."""
-
-    seed: int | None = None
-    actors: Mapping[str, Actor] = {}
-    messages: tuple[tuple[str, MessageSent], ...] = ()
-    """Sender and message, sent at the instant of the fork."""
-    records: tuple[RecordEvent, ...] = ()
-
-
-def _answer_of(pending: Pending) -> Answer:
-    assert pending.answered is not None
-    resolved = pending.answered[0]
-    return Answer(
-        value=resolved.answer,
-        refused=resolved.refused,
-        tokens=resolved.tokens,
-        prompt_tokens=resolved.prompt_tokens,
-        counted=resolved.counted,
-    )
 
 
 def _trio_scope() -> object:

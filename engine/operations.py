@@ -88,7 +88,7 @@ def do_effect(kernel: Kernel, seat: Seat, operation: DoEffect) -> object:
 
 
 def do_cancel(kernel: Kernel, seat: Seat, operation: DoCancel) -> object:
-    pending = kernel.give_up(operation.effect)
+    pending = kernel.asking.give_up(operation.effect)
     if pending is not None:
         kernel.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=operation.reason))
     return None

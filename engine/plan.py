@@ -33,8 +33,8 @@ from ..events.event import (
 from ..worlds.compiling import rebuild
 from ..worlds.problems import InvalidEnvironment
 from ..worlds.world import World
+from .branching import Changes
 from .effects import Journal
-from .kernel import Changes
 from .order import AGENT, WORLD
 
 

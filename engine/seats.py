@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from ..agents.agent import Actor, Answer, Call, Message, Outside, Request
-from ..events.event import EffectResolved, Event
+from ..events.event import EffectResolved, Event, MessageReceived, MessageSent
 from .context import Operation
 
 Waiting: TypeAlias = Literal["", "start", "calls", "receive", "answers", "sleep", "effect", "ended"]
@@ -102,6 +102,15 @@ class Seat:
     @property
     def ended(self) -> bool:
         return self.wait == "ended"
+
+
+def message_of(events: Sequence[Event], received: Event) -> Message:
+    """A message as its recipient got it, out of the stream that has its `message.sent`."""
+    assert isinstance(received.body, MessageReceived)
+    sent = events[received.body.message]
+    body = sent.body
+    assert isinstance(body, MessageSent)
+    return Message(sent.seq, sent.actor, body.text, received.at, body.reply_to, body.gives, body.mark, body.media)
 
 
 async def unwind(
