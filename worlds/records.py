@@ -55,9 +55,9 @@ class ServiceRecords:
         if isinstance(event, RecordDeleted):
             return self._drop(event.collection, event.key)
         assert isinstance(event, RecordChanged)
-        changed = {name: value for name, value in record.items() if name not in event.unset}
-        changed.update(event.set)
-        return self._put(event.collection, event.key, changed, 0)
+        if event.unset:
+            record = {name: value for name, value in record.items() if name not in event.unset}
+        return self._put(event.collection, event.key, {**record, **event.set}, 0)
 
     def plain(self) -> dict[str, dict[str, dict[str, Json]]]:
         return {name: {key: dict(record) for key, record in table.items()} for name, table in self._collections.items()}

@@ -7,7 +7,9 @@ has found in one stream are its `Hits`, a plain dictionary that `feed` updates. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
+
+import msgspec
 
 from ..conditions import AGENT, matcher
 from ..environment import Claim, Condition, Only
@@ -23,7 +25,7 @@ class ClaimError(ValueError):
     """A claim that says nothing, or more than one thing."""
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True, gc=False):
     """One thing that a search found."""
 
     position: int

@@ -11,7 +11,9 @@ even if the approval arrives while the call is under way.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from ...events.event import (
     Body,
@@ -37,7 +39,7 @@ START = -1
 """The position of what was there before the first event."""
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """Something that checks may count."""
 
     topic: Topic
@@ -50,14 +52,14 @@ class Finding(NamedTuple):
     """A record (None once deleted), a call's arguments, or the `Reading` of a message."""
 
 
-class Origin(NamedTuple):
+class Origin(msgspec.Struct, frozen=True, gc=False):
     """Where a record that was created during the episode comes from."""
 
     actor: str
     position: int
 
 
-class Write(NamedTuple):
+class Write(msgspec.Struct, frozen=True, gc=False):
     """What an agent changed. `field` is None where the whole record was created (`key` is then None too) or deleted."""
 
     seq: int
@@ -66,7 +68,7 @@ class Write(NamedTuple):
     field: str | None
 
 
-class Moment(NamedTuple):
+class Moment(msgspec.Struct, frozen=True, gc=False):
     """When a condition first held: the position of what made it true, and the event with which it was true."""
 
     began: int
@@ -235,9 +237,8 @@ class Evidence:
 
 
 def _changed(record: Record, body: RecordChanged) -> Record:
-    changed = {name: value for name, value in record.items() if name not in body.unset}
-    changed.update(body.set)
-    return changed
+    kept = record if not body.unset else {name: value for name, value in record.items() if name not in body.unset}
+    return {**kept, **body.set}
 
 
 def tables_of(initial: Iterable[RecordCreated]) -> dict[str, dict[str, Record]]:

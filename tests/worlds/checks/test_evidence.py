@@ -90,7 +90,8 @@ def test_ones_own_records_may_be_changed_and_deleted_and_those_of_the_world_may_
     stream.fires("news", created("a.b", "8", n=1))
     stream.calls("x", None, changed("a.b", "8", n=2))
     evidence, _ = read(stream)
-    assert [write[1:] for write in evidence.writes] == [("a.b", None, None)] * 3 + [("a.b", "8", "n")]
+    written = [(write.collection, write.key, write.field) for write in evidence.writes]
+    assert written == [("a.b", None, None)] * 3 + [("a.b", "8", "n")]
     assert evidence.origins == {("a.b", "8"): Origin("world", 6)}
 
 
