@@ -259,9 +259,10 @@ class Kernel:
         return drawer
 
     def change(self, actor: str, cause: int, changes: Sequence[RecordEvent]) -> None:
-        for change in changes:
-            self.emit(actor, cause, change)
-            self.state = self.state.apply(change)
+        if changes:
+            for change in changes:
+                self.emit(actor, cause, change)
+            self.state = self.state.apply(*changes)
 
     def send(self, sender: str, cause: int, seat: Seat | None, body: MessageSent) -> int:
         seq = self.emit(sender, cause, body)

@@ -61,9 +61,13 @@ def verify_chain(
     `count` and `digest` are what the stream's row says of its length and of its last event: they show a cut tail.
     One damaged event is one finding, because each event is checked against the stored digest of the one before it.
     """
-    check = _Check()
+    check, sha256 = _Check(), hashlib.sha256
     for seq, data, stored in rows:
-        check.event(seq, data, stored)
+        # Nearly always: the next event, with the digest that it should have.
+        if seq == check.expected and check.stored is not None and sha256(check.stored + data).digest() == stored:
+            check.stored, check.computed, check.expected = stored, None, seq + 1
+        else:
+            check.event(seq, data, stored)
     check.end(count, digest)
     return tuple(sorted(check.findings, key=lambda finding: finding.seq))
 

@@ -22,7 +22,7 @@ import msgspec
 from . import schema, seals
 from .appender import Appender, Part
 from .chain import GENESIS, Finding, RawEvent
-from .codec import Blob, blob_of, decode, from_json, to_json
+from .codec import Blob, blob_of, decode_all, from_json, to_json
 from .errors import (
     Closed,
     DamagedStream,
@@ -396,7 +396,7 @@ class SqliteLog(Log):
 
     def read(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         pages = self._pages(self._keyed(stream)[0], start, stop)
-        return (decode(data, self._recent) for page in pages for _, data, _ in page)
+        return decode_all((row for page in pages for row in page), self._recent)
 
     def read_raw(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[RawEvent]:
         pages = self._pages(self._keyed(stream)[0], start, stop)

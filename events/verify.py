@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .chain import Finding, RawEvent, verify_chain
-from .codec import blob_of, references
-from .errors import MalformedEvent, MissingBlob
+from .chain import GENESIS, Finding, RawEvent, followed, verify_chain
+from .codec import blob_of, decode_all, may_refer, references
+from .errors import DamagedStream, MalformedEvent, MissingBlob
+from .event import Event
 from .log import Log, StreamRow
 
 
@@ -24,6 +25,29 @@ def verify_stream(log: Log, stream: str) -> tuple[Finding, ...]:
     found += verify_chain(_with_blobs(log, events, found), row.count, _digest(row))
     found += _observations(log, row)
     return (*sorted(found, key=lambda finding: finding.seq), *log.damage(row.id))
+
+
+def checked_events(log: Log, stream: str) -> Iterator[Event]:
+    """A stream's events, as long as the chain is sound: for folding and verifying in one go.
+
+    Raises DamagedStream at the first event that does not follow from the one before it, and at the end if the stream is
+    not as long, or does not end, as its row says.
+    """
+    row = log.row(stream)
+    last = GENESIS
+
+    def rows() -> Iterator[RawEvent]:
+        nonlocal last
+        for found in followed(log.read_raw(row.id)):
+            last = found[2]
+            yield found
+
+    count = 0
+    for event in decode_all(rows(), log.blob):
+        yield event
+        count += 1
+    if row.status != "running" and (count != row.count or (count and last != _digest(row))):
+        raise DamagedStream(f"the end of stream {row.id} is not the one that its row names", seq=count)
 
 
 def _digest(row: StreamRow) -> bytes | None:
@@ -40,6 +64,8 @@ def _with_blobs(log: Log, events: Iterator[RawEvent], found: list[Finding]) -> I
     for event in events:
         yield event
         seq, data, _ = event
+        if not may_refer(data):
+            continue
         try:
             for digest in references(data):
                 log.blob(digest)

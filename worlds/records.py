@@ -2,7 +2,7 @@
 
 Knows how record events change it. Does not know what a record means. Plain dictionaries, because agents see the order
 of insertion, which a hash trie would not keep; a change copies one collection's index and one record, nothing else.
-Whoever needs larger collections replaces `_put` and `_drop`, the only places that copy.
+Whoever needs larger collections replaces `ServiceRecords.apply`, the only place that copies.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..events.event import Json, RecordChanged, RecordCreated, RecordDeleted
+from ..events.event import Json, RecordChanged, RecordCreated
 from .service import Record, RecordEvent
 
 _EMPTY: Mapping[str, Record] = MappingProxyType({})
@@ -36,28 +36,26 @@ class ServiceRecords:
     def collections(self) -> Iterable[str]:
         return self._collections.keys()
 
-    def _put(self, collection: str, key: str, record: Record, new: int) -> ServiceRecords:
-        table = dict(self._collections.get(collection, _EMPTY))
-        table[key] = record
-        counts = {**self._counts, collection: self.count(collection) + new} if new else self._counts
-        return ServiceRecords({**self._collections, collection: table}, counts)
-
-    def _drop(self, collection: str, key: str) -> ServiceRecords:
-        table = dict(self._collections.get(collection, _EMPTY))
-        table.pop(key, None)
-        return ServiceRecords({**self._collections, collection: table}, self._counts)
-
-    def apply(self, event: RecordEvent) -> ServiceRecords:
-        """The records after `event`. Raises KeyError if it changes or deletes a record that is not there."""
-        if type(event) is RecordCreated:
-            return self._put(event.collection, event.key, event.value, 1)
-        record = self[event.collection][event.key]
-        if isinstance(event, RecordDeleted):
-            return self._drop(event.collection, event.key)
-        assert isinstance(event, RecordChanged)
-        if event.unset:
-            record = {name: value for name, value in record.items() if name not in event.unset}
-        return self._put(event.collection, event.key, {**record, **event.set}, 0)
+    def apply(self, *events: RecordEvent) -> ServiceRecords:
+        """The records after `events`. Raises KeyError if one changes or deletes a record that is not there."""
+        collections, counts = dict(self._collections), self._counts
+        mine: dict[str, dict[str, Record]] = {}
+        for event in events:
+            name, key = event.collection, event.key
+            table = mine.get(name)
+            if table is None:
+                table = mine[name] = collections[name] = dict(collections.get(name, _EMPTY))
+            if isinstance(event, RecordCreated):
+                table[key] = event.value
+                counts = {**counts, name: counts.get(name, 0) + 1}
+            elif isinstance(event, RecordChanged):
+                record = table[key]
+                if event.unset:
+                    record = {field: value for field, value in record.items() if field not in event.unset}
+                table[key] = {**record, **event.set}
+            else:
+                del table[key]
+        return ServiceRecords(collections, counts)
 
     def plain(self) -> dict[str, dict[str, dict[str, Json]]]:
         return {name: {key: dict(record) for key, record in table.items()} for name, table in self._collections.items()}
@@ -77,8 +75,12 @@ class State:
     def __getitem__(self, service: str) -> ServiceRecords:
         return self._services.get(service, _NONE)
 
-    def apply(self, event: RecordEvent) -> State:
-        return State({**self._services, event.service: self[event.service].apply(event)})
+    def apply(self, *events: RecordEvent) -> State:
+        """The state after `events`. Raises KeyError if one changes or deletes a record that is not there."""
+        services: dict[str, list[RecordEvent]] = {}
+        for event in events:
+            services.setdefault(event.service, []).append(event)
+        return State({**self._services, **{name: self[name].apply(*mine) for name, mine in services.items()}})
 
     def services(self) -> Iterable[str]:
         return self._services.keys()
@@ -94,7 +96,4 @@ class State:
 
 def initial_state(created: Iterable[RecordCreated]) -> State:
     """The state that a sequence of creations gives."""
-    state = State()
-    for event in created:
-        state = state.apply(event)
-    return state
+    return State().apply(*created)

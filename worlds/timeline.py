@@ -92,9 +92,7 @@ def record_changes(happening: Happening, state: State, keys: Mapping[str, str] |
     """
     made: list[RecordEvent] = []
     for change in happening.changes:
-        for event in _carry_out(change, state, keys or {}):
-            made.append(event)
-            state = state.apply(event)
+        made += _carry_out(change, state.apply(*made) if made else state, keys or {})
     return made
 
 
