@@ -154,18 +154,6 @@ def seq_of(data: bytes) -> int:
     return array[0]
 
 
-def decode_all(rows: Iterable[tuple[int, bytes, bytes]], blob: Callable[[str], bytes]) -> Iterator[Event]:
-    """`decode` of many stored events, without a call for each."""
-    for _, data, _ in rows:
-        if _DOLLAR not in data or not _holds_marker(data):
-            try:
-                yield _event_decode(data)
-                continue
-            except _BAD_JSON:
-                pass
-        yield _decode_carefully(data, blob)
-
-
 def decode(data: bytes, blob: Callable[[str], bytes]) -> Event:
     """The event that `data` holds; `blob` gives the content of a digest and raises MissingBlob if there is none.
 
@@ -177,6 +165,20 @@ def decode(data: bytes, blob: Callable[[str], bytes]) -> Event:
     except _BAD_JSON:
         pass
     return _decode_carefully(data, blob)
+
+
+def decode_many(lines: Iterable[bytes], blob: Callable[[str], bytes]) -> list[Event]:
+    """`decode` of many, without a call for each."""
+    events: list[Event] = []
+    for data in lines:
+        if _DOLLAR not in data or not _holds_marker(data):
+            try:
+                events.append(_event_decode(data))
+                continue
+            except _BAD_JSON:
+                pass
+        events.append(_decode_carefully(data, blob))
+    return events
 
 
 def _decode_carefully(data: bytes, blob: Callable[[str], bytes]) -> Event:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,8 @@ APPLICATION = 0x636F776B
 FORMAT = 1
 """`PRAGMA user_version`; raised when older releases could no longer read what newer ones write."""
 
+_PAUSE = 0.02
+"""Seconds between two attempts to change a file's journal mode."""
 _SMALLEST = 512
 """Bytes of the smallest page that an SQLite database can have."""
 
@@ -74,7 +77,7 @@ def open_to_write(path: Path, wait: float, synchronous: str) -> Database:
     db = _connect(path, wait, "mode=rwc")
     try:
         is_log(db, path)
-        _initialise(db, path, synchronous)
+        _initialise(db, path, synchronous, wait)
     except LogError:
         db.close()
         raise
@@ -115,11 +118,22 @@ def is_log(db: Database, path: Path) -> bool:
     return True
 
 
-def _initialise(db: Database, path: Path, synchronous: str) -> None:
+def _enable_wal(db: Database, wait: float) -> None:
+    """SQLite does not always wait for the lock that this needs, so several who make one log must ask again."""
+    for _ in range(int(wait / _PAUSE)):
+        try:
+            if db.journal_mode != "wal":
+                db.enable_wal()
+            return
+        except sqlite3.OperationalError:
+            threading.Event().wait(_PAUSE)
+    db.enable_wal()
+
+
+def _initialise(db: Database, path: Path, synchronous: str, wait: float) -> None:
     """Make an empty database a log, or leave a log as it is; bring its views up to this release."""
     with translated(path):
-        if db.journal_mode != "wal":
-            db.enable_wal()
+        _enable_wal(db, wait)
         db.execute(f"PRAGMA synchronous = {synchronous}")
         db.conn.execute("BEGIN IMMEDIATE")
         try:

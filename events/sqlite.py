@@ -22,7 +22,7 @@ import msgspec
 from . import schema, seals
 from .appender import Appender, Part
 from .chain import GENESIS, Finding, RawEvent
-from .codec import Blob, blob_of, decode_all, from_json, to_json
+from .codec import Blob, blob_of, decode_many, from_json, to_json
 from .errors import (
     Closed,
     DamagedStream,
@@ -395,22 +395,22 @@ class SqliteLog(Log):
         return cells[0], _row(cells)
 
     def read(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
-        pages = self._pages(self._keyed(stream)[0], start, stop)
-        return decode_all((row for page in pages for row in page), self._recent)
+        # The casts give the stored bytes, even where damage has made them no text or no bytes.
+        pages = self._pages("seq, CAST(data AS BLOB)", self._keyed(stream)[0], start, stop)
+        return (event for page in pages for event in decode_many((data for _, data in page), self._recent))
 
     def read_raw(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[RawEvent]:
-        pages = self._pages(self._keyed(stream)[0], start, stop)
+        pages = self._pages("seq, CAST(data AS BLOB), CAST(digest AS BLOB)", self._keyed(stream)[0], start, stop)
         return (row for page in pages for row in page)
 
-    def _pages(self, key: int, start: int, stop: int | None) -> Iterator[list[RawEvent]]:
-        # The casts give the stored bytes, even where damage has made them no text or no bytes.
-        sql = (
-            "SELECT seq, CAST(data AS BLOB), CAST(digest AS BLOB) FROM event "
-            f"WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT {PAGE}"
-        )
+    def _pages(self, columns: str, key: int, start: int, stop: int | None) -> Iterator[list[Any]]:
+        """The events of a stream in order, page by page; the first of the columns is `seq`."""
+        sql = f"SELECT {columns} FROM event WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq LIMIT {PAGE}"
         end = 2**63 - 1 if stop is None else stop
         while page := self._query(sql, key, start, end):
             yield page
+            if len(page) < PAGE:
+                return
             start = page[-1][0] + 1
 
     def blob(self, digest: str) -> bytes:

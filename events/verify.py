@@ -6,10 +6,11 @@ episode could have happened: that is what re-execution is for.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
-from .chain import GENESIS, Finding, RawEvent, followed, verify_chain
-from .codec import blob_of, decode_all, may_refer, references
+from .chain import GENESIS, Finding, RawEvent, verify_chain
+from .codec import blob_of, decode, may_refer, references
 from .errors import DamagedStream, MalformedEvent, MissingBlob
 from .event import Event
 from .log import Log, StreamRow
@@ -33,19 +34,12 @@ def checked_events(log: Log, stream: str) -> Iterator[Event]:
     Raises DamagedStream at the first event that does not follow from the one before it, and at the end if the stream is
     not as long, or does not end, as its row says.
     """
-    row = log.row(stream)
-    last = GENESIS
-
-    def rows() -> Iterator[RawEvent]:
-        nonlocal last
-        for found in followed(log.read_raw(row.id)):
-            last = found[2]
-            yield found
-
-    count = 0
-    for event in decode_all(rows(), log.blob):
-        yield event
-        count += 1
+    row, last, count, sha256 = log.row(stream), GENESIS, 0, hashlib.sha256
+    for seq, data, digest in log.read_raw(row.id):
+        if seq != count or sha256(last + data).digest() != digest:
+            raise DamagedStream(f"stream {row.id} is damaged at event {count}; verify it to see how", seq=count)
+        last, count = digest, count + 1
+        yield decode(data, log.blob)
     if row.status != "running" and (count != row.count or (count and last != _digest(row))):
         raise DamagedStream(f"the end of stream {row.id} is not the one that its row names", seq=count)
 
