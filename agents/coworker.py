@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..events.event import Event, Json, MessageSent
-from ..worlds.coworker import Decision, Mind, Planned, due, hear, next_due, rulebook, wake
+from ..worlds.coworker import Decision, Mind, Planned, due, hear, next_due, wake
 from ..worlds.environment import Person
 from ..worlds.matching import mentions
 from .agent import Answer, Context, Perform, Request
@@ -27,7 +27,7 @@ class RulesCoworker:
         return {"kind": "rules"}
 
     async def act(self, context: Context) -> str:
-        book = rulebook(context.world.people[self._person])
+        book = context.world.rulebooks[self._person]
         answered = already_answered(context.past)
         mind, _ = wake(book, Mind(), context.now)
         while True:
@@ -58,7 +58,7 @@ class ModelCoworker:
         return {"kind": "model", **self._sampling.plain()}
 
     async def act(self, context: Context) -> str:
-        book = rulebook(context.world.people[self._person])
+        book = context.world.rulebooks[self._person]
         answered = already_answered(context.past)
         asked: dict[int, Planned] = {}
         """Replies that are being worded, by their effect."""

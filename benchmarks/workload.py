@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 import tracemalloc
@@ -75,8 +76,8 @@ async def rates(episodes: int, repeat: int = 3) -> Rates:
             measured = (
                 await _run(log, plans(world, episodes)),
                 await _verify(log),
-                _replay(log, world, False),
-                _replay(log, world, True),
+                max(_replay(log, world, False) for _ in range(3)),
+                max(_replay(log, world, True) for _ in range(3)),
             )
             best = [max(old, new) for old, new in zip(best, measured)]
             log.close()
@@ -85,6 +86,7 @@ async def rates(episodes: int, repeat: int = 3) -> Rates:
 
 async def _run(log: SqliteLog, todo: list[Plan]) -> float:
     async with log.writing():
+        gc.collect()
         start = time.perf_counter()
         results = await rollout(todo, log, concurrency=32)
     seconds = time.perf_counter() - start
@@ -96,6 +98,7 @@ async def _run(log: SqliteLog, todo: list[Plan]) -> float:
 
 async def _verify(log: SqliteLog) -> float:
     rows = log.rows(kind="episode")
+    gc.collect()
     start = time.perf_counter()
     for row in rows:
         found = await verify(log, row.id)
@@ -106,6 +109,7 @@ async def _verify(log: SqliteLog) -> float:
 
 def _replay(log: SqliteLog, world: World, checked: bool) -> float:
     rows = log.rows(kind="episode")
+    gc.collect()  # what earlier measurements left is not this one's
     start = time.perf_counter()
     for row in rows:
         state_after(world, checked_events(log, row.id) if checked else log.read(row.id))

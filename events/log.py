@@ -145,6 +145,10 @@ class Log(Protocol):
         """The content of a blob, checked. Raises MissingBlob."""
         ...
 
+    def recent(self, digest: str) -> bytes:
+        """The same, perhaps out of memory: for reading events, many of which share a blob; not for verifying."""
+        ...
+
     def put_observation(self, stream: str, seq: int, name: str, content: bytes) -> None:
         """Keep or replace what was observed at an event that is in the log. Raises WrongSeq if it is not."""
         ...

@@ -98,7 +98,6 @@ class SqliteLog(Log):
         self._changed: dict[int, int] = {}
         """Streams that the transaction under way changes, with the marks that came or went beside their events."""
         self._recent = lru_cache(maxsize=RECENT)(self.blob)
-        """Blobs by digest, for reading events: episodes share their environment. Verification does not use it."""
         self._begun: dict[str, _Begun] = {}
         """Streams that are begun and not committed yet, by id. Nobody else sees them."""
         self._writer: Writer | None = None
@@ -387,6 +386,10 @@ class SqliteLog(Log):
     def row(self, stream: str) -> StreamRow:
         return self._keyed(stream)[1]
 
+    def _key(self, stream: str) -> int:
+        found = self._query("SELECT key FROM stream WHERE id = ?", stream) if PREFIX.fullmatch(stream) else []
+        return found[0][0] if found else self._keyed(stream)[0]
+
     def _keyed(self, stream: str) -> tuple[int, StreamRow]:
         sql = f"SELECT key, {_ROW} FROM stream WHERE id >= ? AND id < ? ORDER BY id LIMIT 6"
         found = self._query(sql, stream, f"{stream}g") if PREFIX.fullmatch(stream) else []
@@ -396,11 +399,11 @@ class SqliteLog(Log):
 
     def read(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[Event]:
         # The casts give the stored bytes, even where damage has made them no text or no bytes.
-        pages = self._pages("seq, CAST(data AS BLOB)", self._keyed(stream)[0], start, stop)
-        return (event for page in pages for event in decode_many((data for _, data in page), self._recent))
+        pages = self._pages("seq, CAST(data AS BLOB)", self._key(stream), start, stop)
+        return (event for page in pages for event in decode_many([data for _, data in page], self._recent))
 
     def read_raw(self, stream: str, start: int = 0, stop: int | None = None) -> Iterator[RawEvent]:
-        pages = self._pages("seq, CAST(data AS BLOB), CAST(digest AS BLOB)", self._keyed(stream)[0], start, stop)
+        pages = self._pages("seq, CAST(data AS BLOB), CAST(digest AS BLOB)", self._key(stream), start, stop)
         return (row for page in pages for row in page)
 
     def _pages(self, columns: str, key: int, start: int, stop: int | None) -> Iterator[list[Any]]:
@@ -421,6 +424,9 @@ class SqliteLog(Log):
         if content is None or blob_of(content).digest != digest:
             raise MissingBlob(f"the large value {digest[:12]} in {self.path} is damaged", digest=digest)
         return content
+
+    def recent(self, digest: str) -> bytes:
+        return self._recent(digest)
 
     def observations(self, stream: str) -> Iterator[Observation]:
         found = self._query(

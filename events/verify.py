@@ -39,7 +39,7 @@ def checked_events(log: Log, stream: str) -> Iterator[Event]:
         if seq != count or sha256(last + data).digest() != digest:
             raise DamagedStream(f"stream {row.id} is damaged at event {count}; verify it to see how", seq=count)
         last, count = digest, count + 1
-        yield decode(data, log.blob)
+        yield decode(data, log.recent)
     if row.status != "running" and (count != row.count or (count and last != _digest(row))):
         raise DamagedStream(f"the end of stream {row.id} is not the one that its row names", seq=count)
 

@@ -21,10 +21,9 @@ import msgspec
 
 from ..events.event import Json
 from .conditions import AGENT
-from .durations import microseconds
+from .durations import Microseconds, microseconds
 from .environment import Disclosure, Person, Reply
 from .matching import Needle, Reading, needle
-from .world import Microseconds
 
 Reached: TypeAlias = Callable[[str], bool]
 """Whether a milestone has been reached."""

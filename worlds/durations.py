@@ -6,6 +6,9 @@ Knows the notation. Does not know what a duration is for. In memory a duration i
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
+
+Microseconds: TypeAlias = int
 
 _UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 _PART = re.compile(r"([0-9]{1,9})(ms|us|[dhms])")

@@ -12,9 +12,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ..events.event import Json, ToolError
+from .durations import Microseconds
 from .matching import same
 from .service import Draw, Outcome
-from .world import FaultRule, Microseconds
+from .world import FaultRule
 
 Kind: TypeAlias = Literal["error", "rate_limit", "timeout", "slow", "partial"]
 #: For each rule, in order, how many calls it has matched so far.

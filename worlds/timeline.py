@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 from ..events.event import Body, Event, Json, RecordChanged, RecordCreated, RecordDeleted
 from .conditions import Trigger, compile_condition, matcher
+from .durations import Microseconds
 from .environment import Change
 from .records import State
 from .service import RecordEvent
-from .world import Happening, Microseconds
+from .world import Happening
 
 
 class ChangeError(ValueError):

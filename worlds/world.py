@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
 from ..events.event import Json
+from .coworker import Rulebook, rulebook
+from .durations import Microseconds
 from .environment import Change, Check, Condition, Limits, Person, Step, Trap
 from .records import State, initial_state
 from .routes import Routes
 from .service import Service
-
-Microseconds: TypeAlias = int
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -110,6 +110,11 @@ class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def state(self) -> State:
         """The records at the start. A value, so every episode can begin with the same one."""
         return initial_state(created for service in self.services for created in service.initial())
+
+    @cached_property
+    def rulebooks(self) -> Mapping[str, Rulebook]:
+        """What each person answers to what, compiled."""
+        return {name: rulebook(person) for name, person in self.people.items()}
 
     @cached_property
     def routes(self) -> Routes:
