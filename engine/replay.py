@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from ..events.chain import Finding
-from ..events.codec import decode
+from ..events.codec import decode_many
 from ..events.coherence import check_coherent
 from ..events.errors import LogError
 from ..events.event import SEMANTICS, EpisodeEnded, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
@@ -64,7 +64,7 @@ async def verify(log: Log, stream: str) -> Verified:
         return damaged(damage)
     try:
         raw = [data for _, data, _ in log.read_raw(row.id)]
-        events = [decode(data, log.blob) for data in raw]
+        events = decode_many(raw, log.recent)
         check_coherent(events)
         disagreeing = list(disagreements(log, row, events)) if events else []
     except LogError as error:

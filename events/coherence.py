@@ -23,6 +23,9 @@ from .event import (
     Json,
     MessageReceived,
     MessageSent,
+    RecordChanged,
+    RecordCreated,
+    RecordDeleted,
     ToolCalled,
     ToolReturned,
 )
@@ -52,6 +55,10 @@ def check_coherent(events: Sequence[Event]) -> None:
         before = event.at
 
 
+_BEGINNINGS = (EpisodeStarted, GradingStarted)
+_ALONE = (RecordCreated, RecordChanged, RecordDeleted, ToolCalled)
+
+
 class _Wrong(Exception):
     """Why an event cannot be where it is."""
 
@@ -64,8 +71,10 @@ def _check(events: Sequence[Event], place: int, event: Event, before: int, answe
         raise _Wrong(f"its time {event.at} is earlier than that of the event before it, or beyond the calendar")
     if event.cause is not None and not 0 <= event.cause < place:
         raise _Wrong(f"its cause, event {event.cause}, does not come before it")
-    if isinstance(body, EpisodeStarted | GradingStarted) != (place == 0):
+    if isinstance(body, _BEGINNINGS) != (place == 0):
         raise _Wrong("a stream begins once, with its first event")
+    if isinstance(body, _ALONE):
+        return  # the most frequent, and they refer to no other event
     match body:
         case EpisodeStarted():
             _check_start(body)
