@@ -14,7 +14,7 @@ from ..events.appender import Appender
 from ..events.codec import encode
 from ..events.event import Event
 
-HANDFUL = 64
+HANDFUL = 256
 
 
 class Recorder(Protocol):

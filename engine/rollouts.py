@@ -90,13 +90,14 @@ def _described(plan: Plan, name: str | None, status: Literal["error"], reason: s
 
 def result_of(plan: Plan, episode: Episode, grade: Graded | None) -> Result:
     """An episode in plain values."""
-    bodies = [event.body for event in episode.events]
-    calls = {event.seq: event.body.tool for event in episode.events if isinstance(event.body, ToolCalled)}
-    missing = {
-        calls[body.call]: None
-        for body in bodies
-        if isinstance(body, ToolReturned) and body.error is not None and body.error.type == "not_available_here"
-    }
+    calls: dict[int, str] = {}
+    missing: dict[str, None] = {}
+    for event in episode.events:
+        body = event.body
+        if isinstance(body, ToolCalled):
+            calls[event.seq] = body.tool
+        elif isinstance(body, ToolReturned) and body.error is not None and body.error.type == "not_available_here":
+            missing[calls[body.call]] = None
     return Result(
         id=episode.id,
         environment=plan.world.id,

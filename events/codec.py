@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import get_args
 
 import msgspec
@@ -90,10 +91,19 @@ def _encode_with_blobs(event: Event, blobs: list[Blob]) -> bytes:
     array = msgspec.to_builtins(event, builtin_types=(Decimal,))
     body = _take_out(array[4], found)
     if type(event.body) is EpisodeStarted and isinstance(body["environment"], str):
-        body["environment"] = _reference(event.body.environment, event.body.environment.encode(), found)
+        text = event.body.environment
+        blob = _environment_blob(text)
+        found.setdefault(blob.digest, blob)
+        body["environment"] = {"$blob": blob.digest, "bytes": len(blob.content), "head": text[:HEAD]}
     data = to_json([*array[:4], body])
     blobs.extend(found.values())
     return data
+
+
+@lru_cache(maxsize=32)
+def _environment_blob(text: str) -> Blob:
+    """Kept, since many episodes have the same environment."""
+    return blob_of(text.encode())
 
 
 def _take_out(value: Json, blobs: dict[str, Blob]) -> Json:
