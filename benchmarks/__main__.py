@@ -54,7 +54,7 @@ def measure(quick: bool) -> dict[str, object]:
         "beside": {
             f"episodes/s, {at_once} at once": round(many),
             "KiB a waiting episode": round(memory, 1),
-            "ARE, events/s, oracle mode, in memory": are_rate(quick),
+            "ARE, events/s, oracle mode, in memory": are_rate(found.shape.events, repeat),
         },
         "profile": where_time_goes(episodes),
     }
