@@ -1,4 +1,4 @@
-"""Old episodes execute to the bytes that they had: a change of what execution gives is made knowingly, or not at all."""
+"""Old episodes execute to the bytes that they had: what execution gives is changed knowingly, or not at all."""
 
 from __future__ import annotations
 
