@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-import msgspec
-
+from ..events.codec import to_json
 from ..events.event import Json
 
 UTF8_4 = "utf8/4"
@@ -23,9 +22,7 @@ def utf8_4(text: str) -> int:
 RULES: Mapping[str, Callable[[str], int]] = MappingProxyType({UTF8_4: utf8_4})
 """Counting rules by the name under which they stand in logs and specifications."""
 
-_encode = msgspec.json.Encoder(decimal_format="number").encode
-
 
 def as_json(value: Json) -> str:
     """The compact JSON of a value: what a rule counts where a value is no text."""
-    return _encode(value).decode()
+    return to_json(value).decode()

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-import msgspec
+from ..events.codec import to_json
 
 _SPAN = 1 << 64
-_encode = msgspec.json.Encoder().encode
 
 
 class Drawer:
@@ -31,7 +30,7 @@ class Drawer:
 
     def bits(self) -> int:
         """64 uniform bits."""
-        key = _encode([self._seed, self._place, self._purpose, self._counter])
+        key = to_json([self._seed, self._place, self._purpose, self._counter])
         self._counter += 1
         return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
 

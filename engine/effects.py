@@ -13,9 +13,8 @@ import msgspec
 import trio
 
 from ..agents.agent import Answer, Outside, Perform, Request, Unavailable
+from ..events.codec import to_json
 from ..events.event import EffectResolved, Json
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -81,12 +80,12 @@ class Effects:
 
 def fingerprints(prompt: Sequence[Json]) -> list[bytes]:
     """A digest of each message."""
-    return [sha256(_encode(message)).digest() for message in prompt]
+    return [sha256(to_json(message)).digest() for message in prompt]
 
 
 def request_digest(request: Request, prints: Sequence[bytes]) -> str:
     """SHA-256 of the whole request, hexadecimal; `prints` are the fingerprints of its prompt."""
-    return sha256(_encode([request.kind, request.settings]) + b"".join(prints)).hexdigest()
+    return sha256(to_json([request.kind, request.settings]) + b"".join(prints)).hexdigest()
 
 
 def prompt_change(before: Sequence[bytes], after: Sequence[bytes], prompt: Sequence[Json]) -> tuple[Json, ...]:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import msgspec
 import trio
 
 from ..agents.agent import Actor, ActorError, Call, Interrupted, Perform, Result
+from ..events.codec import to_json
 from ..events.errors import LogError
 from ..events.event import (
     ActorFailed,
@@ -58,8 +58,6 @@ _BREATH = 200
 
 ENDED = "the episode has ended"
 """Why the requests are cancelled that are under way at the end."""
-
-_json = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Kernel:
@@ -367,7 +365,7 @@ class Kernel:
         seq = self.emit(pending.seat.name, pending.seq, resolved)
         pending.resolved = seq
         if outside is not None and outside.observed:
-            self._recorder.observe(seq, _json(normalise(outside.observed)[0]))
+            self._recorder.observe(seq, to_json(normalise(outside.observed)[0]))
         elif pending.seq in self.asking.journal.observed:
             self._recorder.observe(seq, self.asking.journal.observed[pending.seq])
         if pending.seat.name == AGENT:

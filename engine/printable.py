@@ -10,12 +10,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-import msgspec
 from rich.cells import cell_len, set_cell_size
 
+from ..events.codec import to_json
 from ..events.event import Json
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _JOINS = "\u200c\u200d"
@@ -70,7 +68,7 @@ def elided(name: str, cells: int) -> str:
 
 def as_json(value: Json) -> str:
     """A value as JSON text that is safe on a terminal, too: what JSON leaves raw there is escaped."""
-    text = _encode(value).decode("utf-8", "replace")
+    text = to_json(value).decode("utf-8", "replace")
     return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

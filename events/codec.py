@@ -158,10 +158,10 @@ def _references(value: Json) -> Iterator[str]:
 
 def seq_of(data: bytes) -> int:
     """The `seq` that canonical bytes give their event, whatever its kind. Raises MalformedEvent."""
-    array = _parse(data)
-    if not isinstance(array, list) or len(array) < 5 or type(array[0]) is not int or not isinstance(array[4], dict):
-        raise MalformedEvent(f"not an event, which is an array of five with an object at its end: {_excerpt(data)}")
-    return array[0]
+    seq = _array(data)[0]
+    if type(seq) is not int:
+        raise MalformedEvent(f"not an event, which begins with its number: {_excerpt(data)}")
+    return seq
 
 
 def decode(data: bytes, blob: Callable[[str], bytes]) -> Event:
@@ -192,9 +192,7 @@ def decode_many(lines: Iterable[bytes], blob: Callable[[str], bytes]) -> list[Ev
 
 
 def _decode_carefully(data: bytes, blob: Callable[[str], bytes]) -> Event:
-    array = _parse(data)
-    if not isinstance(array, list) or len(array) < 5 or not isinstance(array[4], dict):
-        raise MalformedEvent(f"not an event, which is an array of five with an object at its end: {_excerpt(data)}")
+    array = _array(data)
     body = _put_back(array[4], blob)
     tag = body.pop("type", None)
     if not isinstance(tag, str):
@@ -204,6 +202,14 @@ def _decode_carefully(data: bytes, blob: Callable[[str], bytes]) -> Event:
         return msgspec.convert([*array[:4], {"type": tag, **body}], Event)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise MalformedEvent(f"not a valid {tag!r} event ({error}): {_excerpt(data)}") from error
+
+
+def _array(data: bytes) -> list[Json]:
+    """The parts of an event. Raises MalformedEvent."""
+    array = _parse(data)
+    if not isinstance(array, list) or len(array) < 5 or not isinstance(array[4], dict):
+        raise MalformedEvent(f"not an event, which is an array of five with an object at its end: {_excerpt(data)}")
+    return array
 
 
 def _parse(data: bytes) -> Json:

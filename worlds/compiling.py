@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from decimal import Decimal
 from hashlib import sha256
 from typing import TypeAlias
 
 import msgspec
 
+from ..events.codec import from_json, to_json
 from ..events.event import Json
 from . import claw_eval
 from . import environment as form
@@ -34,16 +34,13 @@ from .world import FaultRule, Happening, Opening, World
 
 Build: TypeAlias = Callable[[dict[str, Json]], World]
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
-_DECODER = msgspec.json.Decoder(float_hook=Decimal)
-
 
 # --- data --------------------------------------------------------------------------------------------------
 
 
 def plain(part: Part) -> dict[str, Json]:
     """An environment, or a part of one, as the data that a file would hold, references and all."""
-    data: dict[str, Json] = _DECODER.decode(_ENCODER.encode(part))
+    data: dict[str, Json] = from_json(to_json(part))
     return data
 
 
@@ -71,7 +68,7 @@ def with_twin(data: Mapping[str, Json], twin: str | None) -> dict[str, Json]:
 
 def digest(environment: Environment) -> str:
     """What `frozen.digest` says: SHA-256 of everything but `frozen`, hexadecimal."""
-    return sha256(_ENCODER.encode(msgspec.structs.replace(environment, frozen=None))).hexdigest()
+    return sha256(to_json(msgspec.structs.replace(environment, frozen=None))).hexdigest()
 
 
 def is_stale(environment: Environment) -> bool:
@@ -134,7 +131,7 @@ def build(environment: Environment) -> World:
     clock, people = environment.clock, environment.people
     return World(
         id=environment.id,
-        document=_ENCODER.encode(environment).decode(),
+        document=to_json(environment).decode(),
         start=start_of(clock),
         services=tuple(service(name, spec) for name, spec in environment.services.items()),
         people=people,
@@ -249,7 +246,7 @@ FORMATS: dict[str, Build] = {FORMAT: _from_data, claw_eval.FORMAT: claw_eval.wor
 def rebuild(document: str) -> World:
     """The world whose `document` this is. Raises `InvalidEnvironment`."""
     try:
-        data = _DECODER.decode(document)
+        data = from_json(document)
         format_ = data.get("environment") if isinstance(data, dict) else None
         if not isinstance(format_, str) or format_ not in FORMATS:
             raise _invalid((), f"a document of the format {format_!r} is unknown to this release.")

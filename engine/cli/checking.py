@@ -6,7 +6,6 @@ Knows how findings are told. Does not know how they are found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 
 import click
 import msgspec
@@ -14,6 +13,7 @@ import trio
 from rich.console import Console
 from rich.text import Text
 
+from ...events.codec import from_json
 from ...events.event import CheckGraded, Json
 from ...events.log import Log, StreamRow
 from ...worlds.compiling import compile_environment
@@ -32,8 +32,6 @@ from .screen import Screen, print_json, say, screen
 
 _MEASURE = Console(width=100)
 """Wrapping text needs a console, though not what it writes to."""
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 @click.command("verify", short_help="Check episodes byte for byte.")
@@ -126,7 +124,7 @@ def versions(stored: str | None, executed: str | None) -> list[Text]:
 
 def _fields(text: str) -> Json:
     try:
-        return dict(zip(("seq", "at", "actor", "cause", "body"), _decode(text)))
+        return dict(zip(("seq", "at", "actor", "cause", "body"), from_json(text)))
     except (msgspec.MsgspecError, ValueError, TypeError):
         return {"bytes": text}
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
 import click
 import msgspec
 
+from ...events.codec import from_json
 from ...events.event import Json
 from ...events.log import Log, StreamRow
 from ...events.sqlite import SqliteLog
@@ -22,8 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 LOG_VARIABLE = "COWORKENV_LOG"
 LOG = "coworkenv.db"
-
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -94,7 +92,7 @@ def chosen(log: Log, names: Sequence[str], everything: bool, **filters: str) -> 
 def value_of(text: str) -> Json:
     """`12`, `1.50`, `true`, `null`, lists and objects as JSON has them; anything else is a text."""
     try:
-        return _decode(text)
+        return from_json(text)
     except (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError):
         return text
 

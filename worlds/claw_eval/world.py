@@ -5,8 +5,7 @@ Knows how upstream's turn-based loop maps onto virtual time. Does not know who p
 
 from __future__ import annotations
 
-import msgspec
-
+from ...events.codec import to_json
 from ...events.event import Json
 from ..environment import Limits, Person
 from ..world import Opening, World
@@ -15,8 +14,6 @@ from .task import Task, from_document
 USER = "user"
 _CALL = 500_000
 """Latency of a tool call: upstream's services answer at once, but not in no time."""
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def world_of(task: Task) -> World:
@@ -27,7 +24,7 @@ def world_of(task: Task) -> World:
     """
     return World(
         id=task.id if task.mode == "sane" else f"{task.id}@{task.mode}",
-        document=_encode(task.document()).decode(),
+        document=to_json(task.document()).decode(),
         start=task.start,
         services=task.services,
         people={} if task.persona else {USER: Person(role="the user")},
