@@ -19,11 +19,6 @@ def now() -> float:
     return time.time()
 
 
-def tick() -> float:
-    """Seconds since some fixed moment, for measuring."""
-    return time.perf_counter()
-
-
 @cache
 def host() -> str:
     return socket.gethostname()

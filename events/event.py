@@ -44,7 +44,6 @@ class EpisodeStarted(Body, frozen=True, tag="episode.started"):
     """The agent's specification: everything about it that may change the future."""
     coworkers: dict[str, Json] = {}
     """How each coworker is played, by person: `{"kind": "rules"}`, `{"kind": "model", …}`."""
-    limits: dict[str, Json] = {}
     semantics: int = SEMANTICS
 
 
@@ -61,7 +60,7 @@ class EpisodeForked(Body, frozen=True, tag="episode.forked"):
 
 class EpisodeEnded(Body, frozen=True, tag="episode.ended"):
     reason: str
-    """`finished`, `idle`, `deadline`, `failed`, or the limit that was met."""
+    """`finished`, `idle`, `deadline`, `failed`, `livelock`, or the limit that was met."""
     detail: str = ""
 
 

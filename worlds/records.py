@@ -99,8 +99,6 @@ class State:
         names = {**self._services, **other._services}
         return all(self[name].same_as(other[name]) for name in names)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def initial_state(created: Iterable[RecordCreated]) -> State:
     """The state that a sequence of creations gives."""

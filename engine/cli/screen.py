@@ -27,12 +27,16 @@ class Screen(Console):
         raise BrokenPipeError
 
 
-def screen(stderr: bool = False) -> Screen:
+def screen() -> Screen:
     """Standard output. Nothing is read as markup, and no colour is guessed from what a text says."""
-    stream = sys.stderr if stderr else sys.stdout
-    known = stream.isatty() or "COLUMNS" in os.environ
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Screen(
-        file=stream, width=None if known else PIPED_WIDTH, markup=False, highlight=False, emoji=False, soft_wrap=True
+        file=sys.stdout,
+        width=None if known else PIPED_WIDTH,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=True,
     )
 
 

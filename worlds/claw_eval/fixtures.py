@@ -7,7 +7,7 @@ is not looked at unless a variable names it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -143,7 +143,8 @@ def _recognised(source: Source) -> dict[str, Rows]:
     several = source.env.get("OCR_FILENAMES")
     names = several.split(",") if several else [source.env.get("OCR_FILENAME", "menu_ocr.txt")]
     paths = [
-        (number, name.strip(), inside(folder, f"ocr/{name.strip()}", source.file)) for number, name in _counted(names)
+        (number, name.strip(), inside(folder, f"ocr/{name.strip()}", source.file))
+        for number, name in enumerate(names, 1)
     ]
     texts = [(number, name, read_text(path)) for number, name, path in paths if path.is_file()]
     if not texts:
@@ -151,10 +152,6 @@ def _recognised(source: Source) -> dict[str, Rows]:
     if not several:
         return {"texts": [{"text": texts[0][2]}]}
     return {"texts": [{"text": "\n\n".join(f"--- Document {n}: {name} ---\n{text}" for n, name, text in texts)}]}
-
-
-def _counted(names: Sequence[str]) -> list[tuple[int, str]]:
-    return list(enumerate(names, 1))
 
 
 def _captions(source: Source) -> dict[str, Rows]:
