@@ -6,7 +6,8 @@ an episode is about. Results come back in the order of the plans, whatever order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -52,18 +53,25 @@ async def rollout(
 
     `finished` is called with each result as it comes. An episode that cannot be played is a result with status `error`.
     """
+    return await side_by_side([partial(_result, plan, log) for plan in plans], concurrency, finished)
+
+
+async def side_by_side(
+    episodes: Sequence[Callable[[], Awaitable[Result]]], concurrency: int, finished: Callable[[Result], None]
+) -> list[Result]:
+    """Await every episode, at most `concurrency` at once. `finished` is called with each result as it comes."""
     results: dict[int, Result] = {}
     gate = trio.CapacityLimiter(concurrency)
 
-    async def one(place: int, plan: Plan) -> None:
+    async def one(place: int, episode: Callable[[], Awaitable[Result]]) -> None:
         async with gate:
-            results[place] = await _result(plan, log)
+            results[place] = await episode()
         finished(results[place])
 
     async with trio.open_nursery() as nursery:
-        for place, plan in enumerate(plans):
-            nursery.start_soon(one, place, plan)
-    return [results[place] for place in range(len(plans))]
+        for place, episode in enumerate(episodes):
+            nursery.start_soon(one, place, episode)
+    return [results[place] for place in range(len(episodes))]
 
 
 async def _result(plan: Plan, log: Log) -> Result:
@@ -72,20 +80,16 @@ async def _result(plan: Plan, log: Log) -> Result:
         ended = episode.status == "ended"
         grade = await grade_episode(log, episode.id, plan.world, episode.events) if ended else None
     except (EpisodeError, LogError, Divergence) as error:
-        return _described(plan, None, "error", str(error))
+        return Result(
+            id=None,
+            environment=plan.world.id,
+            agent=agent_name(plan.agent.specification),
+            seed=plan.seed,
+            trial=plan.trial,
+            status="error",
+            reason=str(error),
+        )
     return result_of(plan, episode, grade)
-
-
-def _described(plan: Plan, name: str | None, status: Literal["error"], reason: str) -> Result:
-    return Result(
-        id=name,
-        environment=plan.world.id,
-        agent=agent_name(plan.agent.specification),
-        seed=plan.seed,
-        trial=plan.trial,
-        status=status,
-        reason=reason,
-    )
 
 
 def result_of(plan: Plan, episode: Episode, grade: Graded | None) -> Result:

@@ -6,13 +6,13 @@ Knows files and how findings are told. Does not know what makes an environment f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 import msgspec
 
 from ...events.event import Json
-from ...worlds.environment import Environment, Frozen
 from ...worlds.problems import Problem
 from ...worlds.reading import problems, read_environment, read_file
 from ...worlds.schema import environment_schema
@@ -52,22 +52,13 @@ def validate_(names: tuple[str, ...], only_read: bool, as_json: bool) -> int:
         path = only_one(name)
         text = read_file(path)  # once: it may be a pipe
         found = problems(text)
-        validation = None if found or only_read else _validated(text)
+        validation = None if found or only_read else run_until_interrupted(partial(validate, read_environment(text)))
         wrong = wrong or bool(found) or (validation is not None and not validation.fair)
         if as_json:
             print_json(_plain(path, found, validation))
         else:
             _say(out, path, found, validation)
     return int(wrong)
-
-
-def _validated(text: str) -> Validation:
-    environment = read_environment(text)
-
-    async def work() -> Validation:
-        return await validate(environment)
-
-    return run_until_interrupted(work)
 
 
 def _plain(path: Path, found: Sequence[Problem], validation: Validation | None) -> dict[str, Json]:
@@ -130,7 +121,7 @@ def freeze_(names: tuple[str, ...], check: bool, as_json: bool) -> int:
         if not path.is_file():
             raise Told(f"there is no file {name!r} to freeze")
         text = read_file(path)
-        frozen_text = with_frozen(text, _frozen(read_environment(path)))
+        frozen_text = with_frozen(text, run_until_interrupted(partial(freeze, read_environment(path))))
         changed = frozen_text != text
         stale = stale or changed
         if changed and not check:
@@ -142,13 +133,6 @@ def freeze_(names: tuple[str, ...], check: bool, as_json: bool) -> int:
             style = "bold red" if changed and check else "green"
             say(screen(), (printable(str(path)), "bold"), (f"  {word}", style))
     return int(check and stale)
-
-
-def _frozen(environment: Environment) -> Frozen:
-    async def work() -> Frozen:
-        return await freeze(environment)
-
-    return run_until_interrupted(work)
 
 
 @env.command("schema", short_help="Print the JSON Schema for editors.")

@@ -20,7 +20,8 @@ class Interrupted(Exception):
 
 def run_until_interrupted(work: Callable[[], Awaitable[T]]) -> T:
     """Run `work` under trio. Raises Interrupted if a signal stopped it, and whatever it raises itself, unwrapped."""
-    return trio.run(_watched, work)  # type: ignore[no-any-return]
+    result: T = trio.run(_watched, work)
+    return result
 
 
 async def _watched(work: Callable[[], Awaitable[T]]) -> T:

@@ -5,12 +5,12 @@ Knows plans, progress and what to say when something stops. Does not know how an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Literal
 
 import click
-import trio
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ...agents.agent import Perform
@@ -22,12 +22,12 @@ from ..episode import resume_episode
 from ..grading import grade_episode
 from ..plan import Plan, episode_id, plan_of
 from ..printable import printable
-from ..rollouts import Result, result_of, rollout
+from ..rollouts import Result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
-from .results import name_of, plain, result_line, say_summary, summary
+from .results import SHORT, name_of, plain, result_line, say_summary, summary
 from .root import INTERRUPTED, warn
 from .screen import Screen, print_json, say, screen
 
@@ -166,16 +166,7 @@ def resume(
             return 0
 
         async def work(finished: Callable[[Result], None]) -> None:
-            limit = trio.CapacityLimiter(concurrency)
-
-            async def one(row: StreamRow) -> None:
-                async with limit:
-                    result = await _resumed(log, row, ask)
-                finished(result)
-
-            async with trio.open_nursery() as nursery:
-                for row in rows:
-                    nursery.start_soon(one, row)
+            await side_by_side([partial(_resumed, log, row, ask) for row in rows], concurrency, finished)
 
         return perform(log, work, {row.id: place for place, row in enumerate(rows)}, set(), as_json)
 
@@ -202,7 +193,7 @@ async def _resumed(log: Log, row: StreamRow, ask: Perform | None) -> Result:
 
 def perform(
     log: Log,
-    work: Callable[[Callable[[Result], None]], object],
+    work: Callable[[Callable[[Result], None]], Awaitable[None]],
     order: Mapping[str, int],
     kept: set[str],
     as_json: bool,
@@ -223,7 +214,7 @@ def perform(
 
         async def writing() -> None:
             async with log.writing():
-                await work(finished)  # type: ignore[misc]
+                await work(finished)
 
         try:
             run_until_interrupted(writing)
@@ -279,7 +270,7 @@ def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
         say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
     for result in results:
         if result.status == "error":
-            say(out, (f"{(result.id or 'error')[:10]}: ", "bold red"), printable(result.reason))
+            say(out, (f"{(result.id or 'error')[:SHORT]}: ", "bold red"), printable(result.reason))
     shown = next((r for r in results if r.grade is not None and not r.grade.passed), results[0] if results else None)
     if shown is not None and shown.id is not None:
-        say(out, "Look at one: ", (f"coworkenv show {shown.id[:10]}", "cyan"))
+        say(out, "Look at one: ", (f"coworkenv show {shown.id[:SHORT]}", "cyan"))
