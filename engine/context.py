@@ -125,8 +125,8 @@ class KernelContext:
         return DoSend(to, text, reply_to, gives or {}, mark)
 
     async def receive(self, timeout: int | None = None) -> list[Message]:
-        messages, _ = await DoReceive(timeout, False)
-        return messages  # type: ignore[no-any-return]
+        received: tuple[list[Message], dict[int, Answer]] = await DoReceive(timeout, False)
+        return received[0]
 
     def receive_or_answers(self, timeout: int | None = None) -> Awaitable[tuple[list[Message], dict[int, Answer]]]:
         return DoReceive(timeout, True)

@@ -19,6 +19,7 @@ from ..events.event import SEMANTICS, EpisodeEnded, EpisodeStarted, Event, Recor
 from ..events.log import Log
 from ..events.verify import verify_stream
 from ..worlds.records import State
+from ..worlds.service import RecordEvent
 from ..worlds.world import World
 from .agreeing import disagreements
 from .episode import execute
@@ -121,21 +122,19 @@ def _text(data: bytes | None) -> str | None:
 def state_after(world: World, events: Iterable[Event]) -> State:
     """The records after `events`, by projection: no actor and no service runs. Raises EpisodeError for events that
     cannot be folded."""
-    written = [event for event in events if isinstance(event.body, _RECORDS)]
+    written = [(event.seq, event.body) for event in events if isinstance(event.body, _RECORDS)]
     try:
-        return world.state.apply(*(event.body for event in written))  # type: ignore[arg-type]
+        return world.state.apply(*(body for _, body in written))
     except KeyError:
         raise EpisodeError(_first_loose(world.state, written)) from None
 
 
-def _first_loose(state: State, written: Sequence[Event]) -> str:
+def _first_loose(state: State, written: Sequence[tuple[int, RecordEvent]]) -> str:
     """What is wrong with the first record event that does not fit those before it."""
-    for event in written:
-        body = event.body
-        assert isinstance(body, _RECORDS)
+    for seq, body in written:
         try:
             state = state.apply(body)
         except KeyError:
             where = f"{body.service}.{body.collection}:{body.key}"
-            return f"event {event.seq} changes the record {where:.120}, which is not there"
+            return f"event {seq} changes the record {where:.120}, which is not there"
     return "the record events do not fit one another"

@@ -79,9 +79,12 @@ def placed(local: datetime, name: str) -> datetime:
     """A local time in its zone. Raises `ValueProblem` for one that the clocks skip or show twice."""
     early = local.replace(tzinfo=zone(name), fold=0)
     late = early.replace(fold=1)
-    if early.utcoffset() == late.utcoffset():
+    before, after = early.utcoffset(), late.utcoffset()
+    assert before is not None
+    assert after is not None
+    if before == after:
         return early
-    says = "is skipped" if late.utcoffset() > early.utcoffset() else "comes twice"  # type: ignore[operator]
+    says = "is skipped" if after > before else "comes twice"
     raise ValueProblem(f"{local.isoformat('T', 'minutes')} {says} in {name}, where the clocks change then.")
 
 

@@ -212,13 +212,12 @@ class _Yaml(_Reader):
     def _mapping(self, path: Path, events: Iterator[Any]) -> dict[str, Json]:
         mapping: dict[str, Json] = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
-            line = _line(event)
+            line, start = _line(event), event.start_mark.index
             if not isinstance(event, yaml.ScalarEvent) or event.anchor is not None or event.tag is not None:
                 raise DocumentError("a key must be a plain text.", path, line)
             if event.implicit[0] and (event.value == "<<" or not isinstance(self._scalar(event, path), str)):
                 raise DocumentError(f"the key {event.value!r} is not a text; put it in quotes.", path, line)
             inner = self.key(mapping, event.value, path, line)
-            start = event.start_mark.index  # type: ignore[union-attr]
             mapping[event.value] = self._value(next(events), inner, events)
             if not path:
                 self.spans[event.value] = (start, self._end)

@@ -19,6 +19,7 @@ resolving it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 import msgspec
 
@@ -123,18 +124,19 @@ class _Facts:
         raise FactError(f"there is no fact {name(path)}{near.replace('mean ', f'mean {outer}.' if outer else 'mean ')}")
 
     def _at(self, value: Json, path: Path) -> Json:
-        return self._text(value, path) if isinstance(value, str) else value
+        return self.text(value, path) if isinstance(value, str) else value
 
     def _whole(self, value: Json, path: Path) -> Json:
         if isinstance(value, str):
-            return self._text(value, path)
+            return self.text(value, path)
         if isinstance(value, list):
             return [self._whole(item, (*path, position)) for position, item in enumerate(value)]
         if isinstance(value, Mapping):
             return {key: self._whole(item, (*path, key)) for key, item in value.items()}
         return value
 
-    def _text(self, text: str, path: Path) -> Json:
+    def text(self, text: str, path: Path) -> Json:
+        """What the text of the fact at `path` comes to. Raises like `value`."""
         if path in self.done:
             return self.done[path]
         if path in self.broken:
@@ -216,7 +218,7 @@ class Resolution:
         self.lost: list[Path] = []
         """Where a fact is referred to that has been reported itself."""
         for path, text in _texts(self.facts.facts, ()):
-            self._tried(("facts", *path), lambda text=text, path=path: self.facts._text(text, path), text)  # type: ignore[misc]
+            self._tried(("facts", *path), partial(self.facts.text, text, path), text)
         self.data: dict[str, Json] = {
             key: value if key in UNTOUCHED else self._resolved(value, (key,))
             for key, value in data.items()

@@ -73,16 +73,9 @@ def grade_text(score: str, passed: bool) -> Text:
 def results_table(results: Sequence[Result], width: int) -> Table:
     """One row for each environment and agent; its trials are added up."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name, justify in (
-        ("environment", "left"),
-        ("agent", "left"),
-        ("score", "right"),
-        ("passed", "right"),
-        ("events", "right"),
-        ("virtual time", "right"),
-        ("episode", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
+    for name in ("environment", "agent", "score", "passed", "events", "virtual time", "episode"):
+        names_something = name in ("environment", "agent", "episode")
+        table.add_column(name, justify="left" if names_something else "right", no_wrap=True, overflow="ellipsis")
     groups = grouped(results)
     first, second = shares(width - 60, [environment for environment, _ in groups], [agent for _, agent in groups])
     for (environment, agent), group in groups.items():
