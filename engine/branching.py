@@ -10,12 +10,12 @@ from collections.abc import Mapping
 import msgspec
 
 from ..agents.agent import Actor
-from ..events.event import EpisodeForked, MessageReceived, MessageSent
+from ..events.event import WORLD, EpisodeForked, MessageReceived, MessageSent
 from ..worlds.service import RecordEvent
 from .context import DoCancel
 from .kernel import Kernel
 from .operations import do_cancel
-from .order import TIMER, WORLD
+from .order import TIMER
 from .seats import ActorClosed, Seat, message_of, unwind
 
 

@@ -55,18 +55,12 @@ def _between(left: Event | None, right: Event | None) -> tuple[Change, ...]:
     """The fields that differ; of events of two types only that they are, since their fields are not the same."""
     if left is None or right is None:
         return ()
-    found = tuple(changes(_plain(left), _plain(right)))
+    # As objects: in JSON they are arrays, and a place in one says little.
+    found = tuple(changes(_plain(msgspec.structs.asdict(left)), _plain(msgspec.structs.asdict(right))))
     return tuple(change for change in found if change.path == "body.type") or found
 
 
-def _plain(value: Event | EpisodeStarted) -> Json:
-    if isinstance(value, Event):
-        names = Event.__struct_fields__
-        return {name: _plain_body(getattr(value, name)) for name in names}
-    return _plain_body(value)
-
-
-def _plain_body(value: Json) -> Json:
+def _plain(value: Json) -> Json:
     return msgspec.to_builtins(value, builtin_types=(Decimal,))
 
 

@@ -16,7 +16,7 @@ import trio
 from ..agents.agent import Perform
 from ..events.codec import decode
 from ..events.errors import NotFound, StreamExists
-from ..events.event import EffectCancelled, EpisodeEnded, EpisodeForked, Event, Json, RecordCreated
+from ..events.event import AGENT, EffectCancelled, EpisodeEnded, EpisodeForked, Event, Json, RecordCreated
 from ..events.log import Log, StreamRow
 from ..events.normalise import normalise
 from . import wall
@@ -26,7 +26,6 @@ from .episode import Episode, conclude, execute, resume_episode
 from .inheritance import known
 from .kernel import ENDED, Kernel
 from .leases import take
-from .order import AGENT
 from .plan import EpisodeError, agent_name, changes_of, forks_of, plan_of
 from .recording import Comparing, Divergence, Recording
 

@@ -15,7 +15,7 @@ import msgspec
 
 from ..events.coherence import events_of
 from ..events.errors import LogCorrupt, StreamExists
-from ..events.event import AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
+from ..events.event import WORLD, AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
 from ..events.log import Grade as KeptGrade
 from ..events.log import Log, StreamRow
 from ..worlds.checks.evaluate import Verdict
@@ -23,7 +23,6 @@ from ..worlds.checks.scoring import Grade, Rubric
 from ..worlds.world import World
 from . import wall
 from .leases import take
-from .order import WORLD
 from .plan import EpisodeError, document_of, world_from
 
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?")

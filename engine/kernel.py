@@ -20,6 +20,8 @@ from ..agents.agent import Actor, ActorError, Call, Interrupted, Perform, Result
 from ..events.codec import to_json
 from ..events.errors import LogError
 from ..events.event import (
+    AGENT,
+    WORLD,
     ActorFailed,
     ActorFinished,
     ActorWaited,
@@ -45,7 +47,7 @@ from .context import KernelContext
 from .draw import Drawer
 from .effects import Effects, Journal, cut_answer
 from .operations import OPERATIONS, WAITS
-from .order import AGENT, BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER, WORLD
+from .order import BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER
 from .recording import Recorder
 from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, message_of, unwind
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from ..events.event import WORLD
 from .story import Moment
 
 Part: TypeAlias = Literal["empty", "idle", "thinking", "calling", "acts", "arrow", "on its way", "world"]
@@ -40,7 +41,7 @@ class Lanes:
         x = self._x.get(moment.actor)
         peer = self._x.get(moment.peer) if moment.peer is not None else None
         if x is not None:
-            canvas[x] = ("●", "acts") if moment.actor != "world" else ("◆", "world")
+            canvas[x] = ("●", "acts") if moment.actor != WORLD else ("◆", "world")
             if moment.kind == "said" and peer is not None:
                 self._arrow(canvas, x, peer)
             elif moment.kind == "sent" and peer is not None and moment.subject is not None:

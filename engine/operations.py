@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..agents.agent import Call
-from ..events.event import ContextCut, EffectCancelled, EffectRequested, MessageSent
+from ..events.event import AGENT, ContextCut, EffectCancelled, EffectRequested, MessageSent
 from ..events.normalise import normalise
 from .context import DoCalls, DoCancel, DoCut, DoEffect, DoReceive, DoSend, DoSleep
 from .effects import fingerprints, prompt_change, request_digest
-from .order import AGENT, TIMER
+from .order import TIMER
 from .seats import Batch, Pending, Seat
 
 if TYPE_CHECKING:

@@ -6,6 +6,3 @@ Knows ranks, and nothing else. What arrives exactly at a deadline is in time.
 from __future__ import annotations
 
 TIMELINE, DELIVERY, RETURN, BOUND, DUE, TIMER, LIMIT = range(7)
-
-AGENT = "agent"
-WORLD = "world"

@@ -18,7 +18,9 @@ from ..events.chain import GENESIS, link
 from ..events.codec import encode
 from ..events.coherence import check_coherent
 from ..events.event import (
+    AGENT,
     SEMANTICS,
+    WORLD,
     EffectCancelled,
     EffectResolved,
     EpisodeForked,
@@ -35,7 +37,6 @@ from ..worlds.problems import InvalidEnvironment
 from ..worlds.world import World
 from .branching import Changes
 from .effects import Journal
-from .order import AGENT, WORLD
 
 
 class EpisodeError(Exception):

@@ -13,7 +13,7 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from ..events.event import ActorFinished, EpisodeStarted, Event, Json, MessageReceived, MessageSent
+from ..events.event import AGENT, WORLD, ActorFinished, EpisodeStarted, Event, Json, MessageReceived, MessageSent
 from .lanes import Lanes, Part
 from .moments import MINUTE, clock_time, length
 from .printable import brief, printable, printable_lines, shortened
@@ -54,7 +54,7 @@ def start_of(events: Sequence[Event]) -> datetime:
 
 def actors_of(events: Sequence[Event]) -> list[str]:
     """Who takes part: the world, the agent, then everybody else in order of appearance."""
-    found = dict.fromkeys(["world", "agent"])
+    found = dict.fromkeys([WORLD, AGENT])
     for event in events:
         if isinstance(event.body, EpisodeStarted):
             found |= dict.fromkeys(event.body.coworkers)
@@ -154,11 +154,6 @@ def _seqs(seqs: Sequence[int]) -> str:
 # --- the other views ---------------------------------------------------------------------------------------
 
 
-def type_of(event: Event) -> str:
-    """The tag of what an event says, such as `message.sent`."""
-    return str(event.body.__struct_config__.tag)
-
-
 def event_line(event: Event, start: datetime, width: int) -> Text:
     """One event on one line: number, time, actor, cause, type and fields."""
     line = Text(no_wrap=True, end="")
@@ -167,7 +162,7 @@ def event_line(event: Event, start: datetime, width: int) -> Text:
     cause = "" if event.cause is None else f"←{event.cause}"
     line.append(f"{shortened(event.actor, 10):<10} ", "bold")
     line.append(f"{cause:<6}", "dim")
-    line.append(f"{type_of(event)} ", "cyan")
+    line.append(f"{event.type} ", "cyan")
     fields = msgspec.structs.asdict(event.body)
     told = {name: msgspec.to_builtins(value) for name, value in fields.items() if value not in (None, {}, ())}
     line.append(brief(told, max(10, width - len(line))))

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..events.event import (
+    AGENT,
     ActorWaited,
     ContextCut,
     EffectCancelled,
@@ -67,8 +68,7 @@ def statistics(events: Sequence[Event]) -> Statistics:
     actors: dict[str, int] = {}
     tools: dict[str, int] = {}
     for event in events:
-        tag = str(event.body.__struct_config__.tag)
-        types[tag] = types.get(tag, 0) + 1
+        types[event.type] = types.get(event.type, 0) + 1
         actors[event.actor] = actors.get(event.actor, 0) + 1
         if isinstance(event.body, ToolCalled):
             tools[event.body.tool] = tools.get(event.body.tool, 0) + 1
@@ -95,7 +95,7 @@ def statistics(events: Sequence[Event]) -> Statistics:
         messages=len(sent),
         unread=len(sent) - len(reads),
         delays=sum(read.at - was_sent.at for was_sent, read in reads),
-        decisions=sum(event.actor == "agent" for event in asked),
+        decisions=sum(event.actor == AGENT for event in asked),
         tokens=sum(body.tokens or 0 for body in resolved),
         prompt_tokens=sum(body.prompt_tokens or 0 for body in resolved),
         thinking=sum(body.due - by_seq[body.effect].at for body in resolved if body.effect in by_seq),

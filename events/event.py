@@ -17,6 +17,10 @@ import msgspec
 #: string, list, or object with string keys. Order of keys is the order in which they were written.
 Json: TypeAlias = Any
 
+AGENT = "agent"
+WORLD = "world"
+"""The two actors that are nobody's id: who is tested or trained, and the timeline with all that is not a person."""
+
 #: Raised only when re-executing some existing log would give other bytes than it holds.
 SEMANTICS = 1
 
@@ -292,3 +296,8 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False):
     cause: int | None
     """The `seq` of the event that led to this one."""
     body: AnyBody
+
+    @property
+    def type(self) -> str:
+        """The name of what it says, such as `message.sent`."""
+        return str(self.body.__struct_config__.tag)

@@ -41,9 +41,7 @@ class CountByType:
         return {}
 
     def apply(self, state: dict[str, int], event: Event) -> dict[str, int]:
-        tag = event.body.__struct_config__.tag
-        assert isinstance(tag, str)
-        return {**state, tag: state.get(tag, 0) + 1}
+        return {**state, event.type: state.get(event.type, 0) + 1}
 
 
 class Line(msgspec.Struct, frozen=True):

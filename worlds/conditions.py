@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from ..events.event import (
+    AGENT,
     Body,
     Event,
     Json,
@@ -24,7 +25,6 @@ from ..events.event import (
 from .environment import Condition
 from .matching import Reading, equal_to, needle
 
-AGENT = "agent"
 ANYONE = "anyone"
 
 At: TypeAlias = Callable[[int], Event]

@@ -19,8 +19,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ..events.event import Json
-from .conditions import AGENT
+from ..events.event import AGENT, Json
 from .durations import Microseconds, microseconds
 from .environment import Disclosure, Person, Reply
 from .matching import Needle, Reading, needle

@@ -70,16 +70,13 @@ def diff(left: str, right: str, log_path: str, as_json: bool) -> int:
 
 
 def _plain(found: Difference) -> dict[str, Json]:
-    def event(side: Event | None) -> Json:
-        return None if side is None else {name: getattr(side, name) for name in Event.__struct_fields__}
-
     return {
         "began": msgspec.to_builtins(found.began),
         "same_environment": found.same_environment,
         "seq": found.seq,
         "changes": [{"path": c.path, "left": c.left, "right": c.right} for c in found.changes],
-        "left_event": event(found.left),
-        "right_event": event(found.right),
+        "left_event": found.left and msgspec.structs.asdict(found.left),
+        "right_event": found.right and msgspec.structs.asdict(found.right),
     }
 
 

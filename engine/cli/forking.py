@@ -13,7 +13,7 @@ import msgspec
 from ...agents.building import build_agent, build_coworkers
 from ...agents.naming import UnknownName, nearest
 from ...events.coherence import events_of
-from ...events.event import EpisodeForked, Event, Json
+from ...events.event import AGENT, EpisodeForked, Event, Json
 from ...worlds.world import World
 from ..episode import Episode
 from ..fork import fork_episode
@@ -123,7 +123,7 @@ def _message(world: World, written: str) -> dict[str, Json]:
     to, colon, text = rest.partition(":")
     if not colon or not text:
         raise Told(f"a message is written FROM:TO:TEXT, not {written!r}")
-    known = ["agent", *world.people, *world.personas]
+    known = [AGENT, *world.people, *world.personas]
     for person in (sender, to):
         if person not in known:
             raise UnknownName("person", person, known)

@@ -163,12 +163,8 @@ def _plain(log: Log, row: StreamRow, events: Sequence[Event], view: str | None) 
         return {**data, "state": state_after(world_from(document_of(events)), events).plain()}
     if view is None:
         return {**data, "moments": moments_json(story(events))}
-    wanted = [event for event in events if view == "events" or event.body.__struct_config__.tag == "message.sent"]
-    return {**data, "events": [_event(event) for event in wanted]}
-
-
-def _event(event: Event) -> dict[str, Json]:
-    return {name: getattr(event, name) for name in Event.__struct_fields__}
+    wanted = [event for event in events if view == "events" or event.type == "message.sent"]
+    return {**data, "events": [msgspec.structs.asdict(event) for event in wanted]}
 
 
 def _print(out: Console, log: Log, row: StreamRow, events: Sequence[Event], view: str | None) -> None:
@@ -220,7 +216,7 @@ def _draw(log: Log, row: StreamRow, events: Sequence[Event], file: Path) -> None
 def _show_event(events: Sequence[Event], seq: int) -> None:
     if seq >= len(events):
         raise Told(f"there is no event {seq}; the last is {len(events) - 1}")
-    print_json(_event(events[seq]))
+    print_json(msgspec.structs.asdict(events[seq]))
 
 
 def _show_prompt(events: Sequence[Event], seq: int, as_json: bool) -> None:

@@ -11,7 +11,8 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from ..conditions import AGENT, matcher
+from ...events.event import AGENT
+from ..conditions import matcher
 from ..environment import Claim, Condition, Only
 from ..matching import equal_to, identity
 from ..service import Record
