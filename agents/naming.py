@@ -6,8 +6,8 @@ Knows nothing of what is named.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from ..worlds import spelling
 from .agent import ActorError
 
 
@@ -24,5 +24,5 @@ class UnknownName(ActorError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """` (did you mean …?)`, or nothing where no known name is near."""
-    found = get_close_matches(name, list(known), n=1)
-    return f" (did you mean `{found[0]}`?)" if found else ""
+    found = spelling.nearest(name, known)
+    return f" (did you mean `{found}`?)" if found else ""

@@ -12,6 +12,7 @@ Durations are texts such as `90s`, `4m`, `1h30m`, `2d`. Dates and times are ISO 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -88,6 +89,10 @@ class Collection(Part, frozen=True):
     """Fields whose value is nobody's business: the frame does not watch them."""
 
 
+UNUSED: Mapping[str, tuple[str, ...]] = {"create": ("where", "set"), "update": ("record",), "delete": ("record", "set")}
+"""What a side effect, or a change of the timeline, does not need beside each of its verbs, and may not have."""
+
+
 class SideEffect(Part, frozen=True):
     """Other records that a tool writes. In `record`, `set` and `where`, `=args.x` and `=record.y` are expressions; in
     `set`, `it` is the record that is changed."""
@@ -131,11 +136,14 @@ class Service(Part, frozen=True):
     """What each collection holds at the start."""
 
 
+FaultKind: TypeAlias = Literal["error", "rate_limit", "timeout", "slow", "partial"]
+
+
 class Fault(Part, frozen=True):
     """Something that goes wrong with a tool call."""
 
     tool: str
-    kind: Literal["error", "rate_limit", "timeout", "slow", "partial"] = "error"
+    kind: FaultKind = "error"
     args: dict[str, Json] = {}
     """Only calls with these arguments."""
     nth: int | None = None
@@ -367,6 +375,9 @@ class Limits(Part, frozen=True):
     tokens: int = 1_000_000
 
 
+OnText: TypeAlias = Literal["wait", "finish", "round"]
+
+
 class Environment(Part, frozen=True, kw_only=True):
     """A whole file."""
 
@@ -381,7 +392,7 @@ class Environment(Part, frozen=True, kw_only=True):
     services: dict[str, Service] = {}
     faults: tuple[Fault, ...] = ()
     timeline: tuple[Entry, ...] = ()
-    on_text: Literal["wait", "finish", "round"] = "wait"
+    on_text: OnText = "wait"
     """What an agent's plain text without a call means."""
     limits: Limits = Limits()
     scoring: str = "coworkenv"

@@ -19,6 +19,7 @@ import msgspec
 
 from ..events.event import Json
 from . import functions
+from .spelling import did_you_mean
 from .syntax import (
     OVER_ITEMS,
     Binary,
@@ -33,7 +34,6 @@ from .syntax import (
     ObjectOf,
     Unary,
     children,
-    did_you_mean,
     parse,
 )
 from .values import ValueProblem, is_number, items, kind, truth

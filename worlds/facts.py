@@ -27,7 +27,8 @@ from ..events.event import Json
 from .document import DEEPEST, Path, name
 from .expressions import ExpressionError, Node, Reference, Scope, evaluate, parse, references, substitute, write
 from .signs import FactError, Hole, Pieces, Whole, is_path, literal, parsed, read, shown, unread
-from .syntax import Literal, did_you_mean
+from .spelling import did_you_mean
+from .syntax import Literal
 from .values import written
 
 __all__ = ["FactError", "escaped", "fill", "filled", "literal", "place", "resolve", "unescaped"]

@@ -7,17 +7,17 @@ an agent reads are the same whether or not the call took effect: finding out is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from ..events.event import Json, ToolError
 from .durations import Microseconds
+from .environment import FaultKind
 from .matching import same
 from .service import Draw, Outcome
 from .world import FaultRule
 
-Kind: TypeAlias = Literal["error", "rate_limit", "timeout", "slow", "partial"]
 #: For each rule, in order, how many calls it has matched so far.
 Seen: TypeAlias = tuple[int, ...]
 
@@ -29,7 +29,7 @@ class Injection(msgspec.Struct, frozen=True):
     """What happens to one call. `fault` is the name of the rule."""
 
     fault: str
-    kind: Kind
+    kind: FaultKind
     reaches: bool
     """The service does what it is asked; otherwise it never hears of the call."""
     delay: Microseconds = 0

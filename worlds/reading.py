@@ -19,7 +19,7 @@ from .environment import FORMAT, Environment
 from .facts import Resolution, unescaped
 from .problems import InvalidEnvironment, Problem
 from .shape import Finding
-from .syntax import nearest
+from .spelling import nearest
 from .vocabulary import Vocabulary, vocabulary
 
 

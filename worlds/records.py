@@ -2,18 +2,25 @@
 
 Knows how record events change it. Does not know what a record means. Plain dictionaries, because agents see the order
 of insertion, which a hash trie would not keep; a change copies one collection's index and one record, nothing else.
-Whoever needs larger collections replaces `ServiceRecords.apply`, the only place that copies.
+Whoever needs larger collections replaces `ServiceRecords.apply`, the only place that copies one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ..events.event import Json, RecordChanged, RecordCreated
 from .service import Record, RecordEvent
 
 _EMPTY: Mapping[str, Record] = MappingProxyType({})
+
+
+def changed(record: Record, values: Mapping[str, Json], unset: Sequence[str]) -> dict[str, Json]:
+    """A record after a change: what stays keeps its place, what is new stands last."""
+    if unset:
+        record = {name: value for name, value in record.items() if name not in unset}
+    return {**record, **values}
 
 
 class ServiceRecords:
@@ -49,10 +56,7 @@ class ServiceRecords:
                 table[key] = event.value
                 counts = {**counts, name: counts.get(name, 0) + 1}
             elif isinstance(event, RecordChanged):
-                record = table[key]
-                if event.unset:
-                    record = {field: value for field, value in record.items() if field not in event.unset}
-                table[key] = {**record, **event.set}
+                table[key] = changed(table[key], event.set, event.unset)
             else:
                 del table[key]
         return ServiceRecords(collections, counts)

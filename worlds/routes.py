@@ -6,10 +6,10 @@ Knows the names of a world's tools. Does not know what any of them does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from ..events.event import ToolError
 from .service import Outcome, Service, Tool
+from .spelling import nearest
 
 
 class Routes:
@@ -27,6 +27,6 @@ class Routes:
 
     def unknown(self, tool: str) -> Outcome:
         """What an agent is told that calls a tool there is none of."""
-        near = get_close_matches(tool[:100], self._services, 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        near = nearest(tool[:100], self._services)
+        hint = f" Did you mean {near}?" if near else ""
         return Outcome(error=ToolError(type="unknown_tool", message=f"There is no tool {tool[:100]!r}.{hint}"))

@@ -15,7 +15,7 @@ from msgspec import inspect
 from ..events.event import Json
 from .document import Path
 from .environment import Environment
-from .syntax import nearest
+from .spelling import nearest
 from .values import kind
 
 

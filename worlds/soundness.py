@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from ..events.event import Json
+from ..events.event import AGENT, WORLD, Json
 from .compiling import start_of
+from .conditions import ANYONE
 from .document import Path
 from .durations import DurationError, microseconds
-from .environment import Change, Check, Claim, Condition, Entry, Environment, Fault, Only, Person, Reply
+from .environment import UNUSED, Change, Check, Claim, Condition, Entry, Environment, Fault, Only, Person, Reply
 from .problems import InvalidEnvironment
 from .shape import Finding
-from .syntax import nearest
+from .spelling import nearest
 from .vocabulary import Vocabulary
 
-ANYONE = "anyone"
-RESERVED = frozenset({"agent", "world", ANYONE})
+RESERVED = frozenset({AGENT, WORLD, ANYONE})
 """Names that no person can have."""
 
 
@@ -182,12 +182,10 @@ def _change(change: Change, words: Vocabulary, path: Path) -> Iterator[Finding]:
             yield from collection_known(collection, words, (*path, verb))
             for part in ("where", "record", "set"):
                 yield from fields_known(collection, getattr(change, part), words, (*path, part))
-    for part in _MEANINGLESS.get(next((verb for verb in verbs if getattr(change, verb) is not None), ""), ()):
+    for part in UNUSED.get(next((verb for verb in verbs if getattr(change, verb) is not None), ""), ()):
         if getattr(change, part):
             yield Finding((*path, part), f"{part!r} means nothing beside this verb.")
 
-
-_MEANINGLESS = {"create": ("where", "set"), "update": ("record",), "delete": ("record", "set")}
 
 _CONDITIONS = {name: name for name in ("called", "mark", "said", "gave", "fired")}
 _CLAIMS = {"record": "record", **_CONDITIONS}

@@ -11,9 +11,8 @@ x.price > 5)`; without, it is called `it`.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
@@ -21,6 +20,7 @@ import msgspec
 
 from ..events.event import Json
 from .document import integer_or_decimal
+from .spelling import did_you_mean
 
 T = TypeVar("T")
 
@@ -131,18 +131,6 @@ class _Token(msgspec.Struct, frozen=True):
     kind: str
     text: str
     at: int
-
-
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that was most likely meant."""
-    found = difflib.get_close_matches(word, sorted(words), 1, 0.6)
-    return found[0] if found else None
-
-
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """The end of a sentence about an unknown word."""
-    near = nearest(word, words)
-    return f"; did you mean {near}?" if near else "."
 
 
 def _tokens(text: str) -> list[_Token]:

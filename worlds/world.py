@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
 
 import msgspec
 
 from ..events.event import Json
 from .coworker import Rulebook, rulebook
 from .durations import Microseconds
-from .environment import Change, Check, Condition, Limits, Person, Step, Trap
+from .environment import Change, Check, Condition, FaultKind, Limits, OnText, Person, Step, Trap
 from .records import State, initial_state
 from .routes import Routes
 from .service import Service
@@ -50,7 +49,7 @@ class FaultRule(msgspec.Struct, frozen=True):
 
     name: str
     tool: str
-    kind: Literal["error", "rate_limit", "timeout", "slow", "partial"]
+    kind: FaultKind
     args: dict[str, Json] = {}
     nth: int | None = None
     chance: float | None = None
@@ -94,7 +93,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     messages: Mapping[str, Microseconds] = {}
     """Latency of messages to and from the people who have one of their own."""
     deadline: Microseconds = 8 * 3_600_000_000
-    on_text: Literal["wait", "finish", "round"] = "wait"
+    on_text: OnText = "wait"
     talks: bool = True
     """The agent has the tools `send_message`, `wait` and `finish`."""
     limits: Limits = Limits()

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import msgspec
 
 from ...events.event import (
+    AGENT,
     Body,
     Event,
     Json,
@@ -28,8 +29,9 @@ from ...events.event import (
     ToolCalled,
     ToolReturned,
 )
-from ..conditions import AGENT, ANYONE, Trigger
+from ..conditions import ANYONE, Trigger
 from ..matching import Reading
+from ..records import changed
 from ..service import Record, RecordEvent
 
 Topic: TypeAlias = tuple[str, str]
@@ -199,7 +201,7 @@ class Evidence:
         if isinstance(body, RecordCreated):
             new = table[key] = body.value
         elif isinstance(body, RecordChanged):
-            new = table[key] = _changed(old or {}, body)
+            new = table[key] = changed(old or {}, body.set, body.unset)
         else:
             del table[key]
         topic: Topic = ("record", collection)
@@ -234,11 +236,6 @@ class Evidence:
             self.writes += [Write(event.seq, collection, body.key, field) for field in fields]
         else:
             self.writes.append(Write(event.seq, collection, body.key, None))
-
-
-def _changed(record: Record, body: RecordChanged) -> Record:
-    kept = record if not body.unset else {name: value for name, value in record.items() if name not in body.unset}
-    return {**kept, **body.set}
 
 
 def tables_of(initial: Iterable[RecordCreated]) -> dict[str, dict[str, Record]]:

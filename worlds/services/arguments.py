@@ -6,22 +6,16 @@ sentences that an agent can act on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping
 from itertools import islice
 
 from ...events.event import Json, ToolError
 from ..environment import Field
+from ..spelling import nearest
 from . import kinds
 
 #: Unknown arguments that an error names; a call can have any number of them.
 _MOST = 5
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The most similar of `names`, if one is similar enough to have been meant."""
-    close = get_close_matches(name[:60], list(names), n=1, cutoff=0.6)
-    return close[0] if close else None
 
 
 def invalid(message: str) -> ToolError:
@@ -96,7 +90,7 @@ class Arguments:
 
     def _unknown(self, name: str) -> str:
         shown = f'{self._tool} has no argument "{name[:60]}"'
-        close = nearest(name, self.fields)
+        close = nearest(name[:60], self.fields)
         if close is not None:
             return f'{shown}; did you mean "{close}"?'
         return f"{shown}; it takes {', '.join(self.fields) or 'none'}."

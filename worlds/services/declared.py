@@ -12,7 +12,7 @@ from ...events.event import Json, RecordCreated, ToolError
 from ..environment import Collection
 from ..environment import Service as Definition
 from ..service import Draw, Instant, Outcome, Records, Service, Tool
-from .arguments import nearest
+from ..spelling import nearest
 from .table import Table
 from .tools import plain_tool, special_tool
 from .verbs import Operation
@@ -52,7 +52,7 @@ class _Declared:
     def call(self, tool: str, args: Json, records: Records, now: Instant, draw: Draw) -> Outcome:
         operation = self._operations.get(tool)
         if operation is None:
-            close = nearest(tool, self._operations)
+            close = nearest(tool[:60], self._operations)
             message = f'{self.name} has no tool "{tool[:60]}"' + (f'; did you mean "{close}"?' if close else ".")
             return Outcome(error=ToolError(type="unknown_tool", message=message))
         return operation(args, records, now)

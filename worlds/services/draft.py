@@ -6,9 +6,10 @@ to the records: a draft that is dropped leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ...events.event import Json, RecordChanged, RecordCreated, RecordDeleted
+from ..records import changed
 from ..service import Record, RecordEvent, Records
 from . import kinds
 
@@ -35,7 +36,7 @@ class Draft:
             elif isinstance(change, RecordDeleted):
                 del table[change.key]
             else:
-                table[change.key] = _changed(table[change.key], change.set, change.unset)
+                table[change.key] = changed(table[change.key], change.set, change.unset)
         return table
 
     def count(self, collection: str) -> int:
@@ -62,14 +63,7 @@ class Draft:
         self.changes.append(
             RecordChanged(service=self._service, collection=collection, key=key, set=fresh, unset=unset)
         )
-        return _changed(record, fresh, unset)
+        return changed(record, fresh, unset)
 
     def delete(self, collection: str, key: str) -> None:
         self.changes.append(RecordDeleted(service=self._service, collection=collection, key=key))
-
-
-def _changed(record: Record, values: Mapping[str, Json], unset: Sequence[str]) -> dict[str, Json]:
-    """A record after a change, as `records` makes it: what stays keeps its place, what is new stands last."""
-    kept = {name: value for name, value in record.items() if name not in unset} if unset else dict(record)
-    kept.update(values)
-    return kept

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ...events.event import Json, ToolError
-from ..environment import SideEffect
+from ..environment import UNUSED, SideEffect
 from ..expressions import ExpressionError, Scope
 from ..formula import Formula
 from ..matching import equal_to
@@ -128,7 +128,7 @@ def compile_also(side: SideEffect, tables: Mapping[str, Table], names: Names, wh
     if target not in tables:
         raise ServiceError(f"{where}.{verb}", f'there is no collection "{target}"{hint(target, tables)}')
     table, fields = tables[target], side.record if verb == "create" else side.set
-    unused = [part for part in _UNUSED[verb] if getattr(side, part)]
+    unused = [part for part in UNUSED[verb] if getattr(side, part)]
     if unused:
         raise ServiceError(f"{where}.{unused[0]}", f"means nothing beside `{verb}`")
     if verb != "create" and not side.where:
@@ -146,6 +146,3 @@ def compile_also(side: SideEffect, tables: Mapping[str, Table], names: Names, wh
     check_constants(side.where, table.fields, f"{where}.where")
     check_constants(fields, table.fields, f"{where}.{written}")
     return also
-
-
-_UNUSED = {"create": ("where", "set"), "update": ("record",), "delete": ("record", "set")}

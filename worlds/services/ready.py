@@ -14,7 +14,7 @@ import msgspec
 
 from ..document import parse
 from ..environment import Collection, Service
-from .arguments import nearest
+from ..spelling import nearest
 
 _SUFFIX = ".yaml"
 

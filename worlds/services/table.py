@@ -15,8 +15,8 @@ from typing import TypeAlias
 from ...events.event import Json
 from ..environment import Collection, Field
 from ..service import Instant, Record
+from ..spelling import nearest
 from . import kinds
-from .arguments import nearest
 
 #: The value of a field in the n-th record, made at this time; None leaves the field out.
 Maker: TypeAlias = Callable[[int, Instant | None], Json]
