@@ -5,7 +5,7 @@ Knows how findings are told. Does not know how they are found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import click
 import msgspec
@@ -176,7 +176,12 @@ def say_grade(out: Screen, row: StreamRow, graded: Graded | None) -> None:
         say(out, heading, ("not graded: this environment has no grader of its own", "yellow"))
         return
     say(out, heading, grade_text(graded.score, graded.passed), (f"  by {printable(graded.rule)}", "dim"))
-    for check in graded.checks:
+    say_checks(out, graded.checks)
+
+
+def say_checks(out: Screen, checks: Iterable[CheckGraded]) -> None:
+    """Checks with what they found."""
+    for check in checks:
         for line in check_lines(check, out.width):
             out.print(line, soft_wrap=True)
 

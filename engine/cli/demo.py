@@ -27,7 +27,7 @@ from ..printable import printable
 from ..replay import Verified, verify
 from ..rollouts import Result, rollout
 from ..show import timeline
-from .checking import check_lines
+from .checking import say_checks
 from .failures import Told
 from .interrupts import run_until_interrupted
 from .options import opened
@@ -169,9 +169,7 @@ def _say_grades(out: Screen, results: Sequence[Result]) -> None:
             continue
         seen.add(result.agent)
         say(out, (printable(result.agent), "bold"), "  ", grade_text(result.grade.score, result.grade.passed))
-        for check in result.grade.checks:
-            for line in check_lines(check, out.width):
-                out.print(line, soft_wrap=True)
+        say_checks(out, result.grade.checks)
 
 
 def _say_fork(out: Screen, told: Happened) -> None:
@@ -184,11 +182,8 @@ def _say_fork(out: Screen, told: Happened) -> None:
     after = next(n for n, line in enumerate(lines) if "forked from" in line.plain)
     for line in [lines[0], *lines[after - 1 :]]:
         out.print(line, soft_wrap=True)
-    failed = [check for check in told.fork_grade.checks if check.applies and not check.passed]
     say(out, "Its grade: ", grade_text(told.fork_grade.score, told.fork_grade.passed))
-    for check in failed:
-        for line in check_lines(check, out.width):
-            out.print(line, soft_wrap=True)
+    say_checks(out, (check for check in told.fork_grade.checks if check.applies and not check.passed))
 
 
 def _end(out: Screen, path: Path, told: Happened) -> None:
