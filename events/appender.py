@@ -142,7 +142,7 @@ class Appender:
         before, closing, grade = self.count - len(self._rows), self._closing, self._grade
         part = Part(self, before, self._rows, self._blobs, now, closing, grade, self.count, self.digest)
         self._observations = [seen for seen in self._observations if seen[0] >= self.count]
-        self._rows, self._blobs, self._closing = [], [], None
+        self._rows, self._blobs, self._closing, self._grade = [], [], None, None
         return part
 
     def fail(self, error: LogError) -> None:

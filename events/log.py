@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -88,6 +88,17 @@ class Grade(msgspec.Struct, frozen=True):
     row: Json
 
 
+class Filters(TypedDict, total=False):
+    """What a row can be looked for by; None is no filter. `parent` and `of` are whole ids."""
+
+    kind: str | None
+    status: str | None
+    environment: str | None
+    agent: str | None
+    parent: str | None
+    of: str | None
+
+
 Piece: TypeAlias = StreamRow | Blob | RawEvent | Observation
 """A piece of a whole stream: its row first, then blobs before the events that refer to them, events in order, and
 observations."""
@@ -118,17 +129,8 @@ class Log(Protocol):
         that were not closed are given up."""
         ...
 
-    def rows(
-        self,
-        *,
-        kind: str | None = None,
-        status: str | None = None,
-        environment: str | None = None,
-        agent: str | None = None,
-        parent: str | None = None,
-        of: str | None = None,
-    ) -> list[StreamRow]:
-        """The streams that agree with every filter given (`parent` and `of` are whole ids), oldest first."""
+    def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
+        """The streams that agree with every filter given, oldest first."""
         ...
 
     def row(self, stream: str) -> StreamRow: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
+from typing import Unpack
 
 import msgspec
 import trio
@@ -21,6 +22,7 @@ from .event import Event, Json
 from .log import (
     LEASE,
     PREFIX,
+    Filters,
     Grade,
     Log,
     Observation,
@@ -213,26 +215,9 @@ class MemoryLog(Log):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def rows(
-        self,
-        *,
-        kind: str | None = None,
-        status: str | None = None,
-        environment: str | None = None,
-        agent: str | None = None,
-        parent: str | None = None,
-        of: str | None = None,
-    ) -> list[StreamRow]:
+    def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
         self._check()
-        wanted = {
-            "kind": kind,
-            "status": status,
-            "environment": environment,
-            "agent": agent,
-            "parent": parent,
-            "of": of,
-        }
-        given = [(name, value) for name, value in wanted.items() if value is not None]
+        given = [(name, value) for name, value in filters.items() if value is not None]
         rows = [stream.row for stream in self._streams.values()]
         return [row for row in rows if all(getattr(row, name) == value for name, value in given)]
 

@@ -1,8 +1,8 @@
 """A log as an SQLite file: its tables and views, how it is opened, and what its errors mean.
 
-Knows files, formats and SQL definitions. Does not know how streams are read or written (`sqlite`). Tables and views are
-made with sqlite-utils, and the views are made from the definitions of the events, so that sqlite-utils, Datasette and
-DuckDB read a log without knowing coworkenv.
+Knows files, formats and SQL definitions. Does not know how streams are read or written (`sqlite`, `transaction`).
+Tables and views are made with sqlite-utils, and the views are made from the definitions of the events, so that
+sqlite-utils, Datasette and DuckDB read a log without knowing coworkenv.
 """
 
 from __future__ import annotations
@@ -30,12 +30,16 @@ from .errors import (
     NotALog,
 )
 from .event import AnyBody
+from .log import StreamRow
 
 APPLICATION = 0x636F776B
 """`PRAGMA application_id` of a log: "cowk"."""
 
 FORMAT = 1
 """`PRAGMA user_version`; raised when older releases could no longer read what newer ones write."""
+
+ROW = ", ".join(f'"{column}"' for column in StreamRow.__struct_fields__)
+"""The columns of a stream's row, as SQL names them, in the order of the fields of `StreamRow`."""
 
 _PAUSE = 0.02
 """Seconds between two attempts to change a file's journal mode."""

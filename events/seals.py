@@ -19,12 +19,11 @@ from operator import xor
 from .chain import Finding
 from .codec import to_json
 from .event import Json
-from .log import StreamRow
+from .schema import ROW
 
 NOTHING = "0" * 64
 """`beside` of a stream that has nothing beside its events."""
 
-_ROW = ", ".join(f'"{column}"' for column in StreamRow.__struct_fields__)
 _BESIDE = (
     "SELECT 'observation', seq, name, digest FROM observation WHERE stream = ?1 "
     "UNION ALL SELECT 'blob', digest, NULL, NULL FROM blob_use WHERE stream = ?1 "
@@ -51,7 +50,7 @@ def mark(kind: str, *parts: Json) -> int:
 def renew(conn: sqlite3.Connection, changes: Mapping[int, int]) -> None:
     """Write `beside` and `seal` anew for the streams with these keys; each comes with the marks that came or went."""
     for key, change in changes.items():
-        found = conn.execute(f"SELECT beside, {_ROW} FROM stream WHERE key = ?", (key,)).fetchone()
+        found = conn.execute(f"SELECT beside, {ROW} FROM stream WHERE key = ?", (key,)).fetchone()
         if found is not None:
             beside = f"{_number(found[0]) ^ change:064x}"
             conn.execute(
@@ -61,7 +60,7 @@ def renew(conn: sqlite3.Connection, changes: Mapping[int, int]) -> None:
 
 def broken(conn: sqlite3.Connection, key: int) -> Iterator[Finding]:
     """Damage to what lies beside the events of a stream, as a whole: where exactly cannot be said."""
-    row = conn.execute(f"SELECT id, seal, beside, {_ROW} FROM stream WHERE key = ?", (key,)).fetchone()
+    row = conn.execute(f"SELECT id, seal, beside, {ROW} FROM stream WHERE key = ?", (key,)).fetchone()
     if row is not None and row[1] != _seal(row[2], row[3:]):
         yield Finding("row", 0, f"the row of stream {row[0]} was changed after it was written")
     marks, beside = [], None

@@ -1,9 +1,9 @@
 """The log that people use: one SQLite file, one writer, any number of readers beside it.
 
-Knows how streams lie in the tables of `schema`. Does not know when to commit (`writer`) nor how a step becomes bytes
-(`appender`). Every commit checks, in the same transaction, that the lease is still ours and that the stream is as long
-as we think, and writes the stream's new length and digest: a file always holds whole steps, and rows that agree with
-them.
+Knows how streams are read, and who may write. Does not know what a transaction writes (`transaction`), when to commit
+(`writer`), nor how a step becomes bytes (`appender`). Every commit checks, in the same transaction, that the lease is
+still ours and that the stream is as long as we think, and writes the stream's new length and digest: a file always
+holds whole steps, and rows that agree with them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import msgspec
 
 from . import schema, seals
 from .appender import Appender, Part
 from .chain import GENESIS, Finding, RawEvent
-from .codec import Blob, blob_of, decode_many, from_json, to_json
+from .codec import blob_of, decode_many, from_json
 from .errors import (
     Closed,
-    DamagedStream,
     LogCorrupt,
     LogError,
     LogLocked,
@@ -38,6 +37,7 @@ from .event import Event, Json
 from .log import (
     LEASE,
     PREFIX,
+    Filters,
     Grade,
     Log,
     Observation,
@@ -50,7 +50,7 @@ from .log import (
     new_row,
     the_one,
 )
-from .normalise import normalise
+from .transaction import Transaction
 from .writer import Writer
 
 UNKNOWN = -1
@@ -59,9 +59,6 @@ RECENT = 32
 """Blobs that are kept at hand for reading."""
 PAGE = 2000
 """Events read at a time. Between two pages no transaction is open, so a slow reader holds nothing up."""
-
-_COLUMNS = StreamRow.__struct_fields__
-_ROW = ", ".join(f'"{column}"' for column in _COLUMNS)
 
 
 class _Begun(NamedTuple):
@@ -95,8 +92,6 @@ class SqliteLog(Log):
         self._wait = wait
         self._lock = threading.RLock()
         self._closed = False
-        self._changed: dict[int, int] = {}
-        """Streams that the transaction under way changes, with the marks that came or went beside their events."""
         self._recent = lru_cache(maxsize=RECENT)(self.blob)
         self._begun: dict[str, _Begun] = {}
         """Streams that are begun and not committed yet, by id. Nobody else sees them."""
@@ -107,8 +102,8 @@ class SqliteLog(Log):
     # --- writing ---------------------------------------------------------------------------------------------------
 
     def create(self, row: StreamRow) -> None:
-        with self._transaction() as conn:
-            self._insert_row(conn, new_row(row))
+        with self._transaction() as written:
+            written.add_row(new_row(row))
 
     def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
         row = new_row(row)
@@ -125,18 +120,12 @@ class SqliteLog(Log):
 
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
         writer = self._writing()
-        with self._transaction() as conn:
+        with self._transaction() as written:
             row = self.row(stream)
-            key, lease, held_by, until = conn.execute(
-                "SELECT key, lease, holder, until FROM stream WHERE id = ?", (row.id,)
-            ).fetchone()
-            check_lease(row, held_by, until or 0.0, now, steal)
-            self._check_tail(conn, key, row)
-            conn.execute(
-                "UPDATE stream SET lease = ?, holder = ?, until = ?, status = 'running', reason = '' WHERE key = ?",
-                (lease + 1, holder, now + LEASE, key),
-            )
-            self._touch(key)
+            key, lease, held_by, until = written.lease(row)
+            check_lease(row, held_by, until, now, steal)
+            written.check_tail(key, row)
+            written.give_lease(key, lease + 1, holder, now + LEASE)
         digest = bytes.fromhex(row.digest) if row.count else GENESIS
         appender = Appender(writer, row.id, key, lease + 1, row.count, digest)
         writer.opened(appender, now)
@@ -146,18 +135,6 @@ class SqliteLog(Log):
         if self._writer is None:
             raise NotWriting(f"open streams of {self.path} inside `async with log.writing():`")
         return self._writer
-
-    def _check_tail(self, conn: sqlite3.Connection, key: int, row: StreamRow) -> None:
-        last = conn.execute(
-            "SELECT seq, digest FROM event WHERE stream = ? ORDER BY seq DESC LIMIT 1", (key,)
-        ).fetchone()
-        found = (last[0] + 1, last[1].hex()) if last else (0, "")
-        if found != (row.count, row.digest):
-            raise DamagedStream(
-                f"stream {row.id} should end after {row.count} events, but its last is not the one that its row names; "
-                "verify it, and go on from a fork before the damage",
-                seq=min(found[0], row.count),
-            )
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -177,163 +154,71 @@ class SqliteLog(Log):
     def _commit(self, parts: Sequence[Part]) -> None:
         kept: list[Part] = []
         lost: list[Part] = []
-        with self._transaction() as conn:
+        with self._transaction() as written:
             for part in parts:
                 if part.appender.key == UNKNOWN:
-                    self._insert_begun(conn, part.appender)
-                (kept if self._advance(conn, part) else lost).append(part)
-            conn.executemany(
-                "INSERT INTO event VALUES (?, ?, ?, ?)",
-                ((part.appender.key, seq, data.decode(), digest) for part in kept for seq, data, digest in part.rows),
-            )
-            for part in kept:
-                self._touch(part.appender.key)
-                for blob in part.blobs:
-                    self._insert_blob(conn, part.appender.key, blob)
-                for seq, name, blob in part.observations:
-                    self._insert_observation(conn, part.appender.key, seq, name, blob)
-                if part.grade is not None:
-                    self._insert_grade(conn, *part.grade)
+                    self._add_begun(written, part.appender)
+                (kept if written.advance(part) else lost).append(part)
+            written.add_parts(kept)
         for part in kept:
             self._begun.pop(part.appender.stream, None)
         for part in lost:
             part.appender.fail(lease_lost(part.appender.stream))
 
-    def _advance(self, conn: sqlite3.Connection, part: Part) -> bool:
-        """Make the row say what the commit will have done; whether the lease and the length were what we think."""
-        appender = part.appender
-        digest = part.digest.hex() if part.count else ""
-        changes: list[Any] = [part.count, digest]
-        sql = "count = ?, digest = ?"
-        if part.closing is not None:
-            sql += ", status = ?, reason = ?, holder = NULL, until = NULL"
-            changes += part.closing
-        return bool(
-            conn.execute(
-                f"UPDATE stream SET {sql} WHERE key = ? AND lease = ? AND holder IS NOT NULL AND count = ?",
-                (*changes, appender.key, appender.lease, part.before),
-            ).rowcount
-        )
+    def _add_begun(self, written: Transaction, appender: Appender) -> None:
+        """Write the row of a stream with its first events. If somebody has made it meanwhile, the lease is lost."""
+        begun = self._begun[appender.stream]
+        with suppress(StreamExists):
+            key = written.add_row(begun.row)
+            written.give_lease(key, appender.lease, begun.holder, begun.until)
+            appender.key = key
 
     def _renew(self, leases: Sequence[tuple[Appender, float]]) -> None:
-        with self._transaction() as conn:
+        with self._transaction() as written:
             for appender, until in leases:
-                if appender.key == UNKNOWN:
-                    continue
-                sql = "UPDATE stream SET until = ? WHERE key = ? AND lease = ? AND holder IS NOT NULL"
-                if not conn.execute(sql, (until, appender.key, appender.lease)).rowcount:
+                if appender.key != UNKNOWN and not written.renew_lease(appender, until):
                     appender.fail(lease_lost(appender.stream))
 
     def _give_up(self, appenders: Sequence[Appender]) -> None:
         if not appenders:
             return
-        with self._transaction() as conn:
-            conn.executemany(
-                "UPDATE stream SET status = 'suspended', holder = NULL, until = NULL WHERE key = ? AND lease = ?",
-                [(appender.key, appender.lease) for appender in appenders],
-            )
+        with self._transaction() as written:
             for appender in appenders:
-                self._touch(appender.key)
+                written.give_up_lease(appender)
 
     def put_observation(self, stream: str, seq: int, name: str, content: bytes) -> None:
-        with self._transaction() as conn:
+        with self._transaction() as written:
             key, row = self._keyed(stream)
             check_observed(row, seq)
-            self._insert_observation(conn, key, seq, name, blob_of(content))
+            written.add_observation(key, seq, name, blob_of(content))
 
     def restore(self, pieces: Iterable[Piece]) -> None:
-        key = 0
-        with self._transaction() as conn:
-            for piece in checked_pieces(pieces):
-                match piece:
-                    case StreamRow():
-                        key = self._insert_row(conn, piece)
-                    case Blob():
-                        self._insert_blob(conn, key, piece)
-                    case Observation():
-                        content = Blob(piece.digest, piece.content)
-                        self._insert_observation(conn, key, piece.seq, piece.name, content)
-                    case (seq, data, digest):
-                        conn.execute("INSERT INTO event VALUES (?, ?, ?, ?)", (key, seq, data.decode(), digest))
+        with self._transaction() as written:
+            written.add_pieces(checked_pieces(pieces))
 
     def delete(self, stream: str) -> None:
-        with self._transaction() as conn:
-            row = self.row(stream)
-            doomed = conn.execute("SELECT key FROM stream WHERE id = ? OR of = ?", (row.id, row.id)).fetchall()
-            for table in ("event", "observation", "grade"):
-                conn.executemany(f"DELETE FROM {table} WHERE stream = ?", doomed)
-            for key in doomed:
-                used = conn.execute("SELECT digest FROM blob_use WHERE stream = ?", key).fetchall()
-                conn.execute("DELETE FROM blob_use WHERE stream = ?", key)
-                conn.executemany(
-                    "DELETE FROM blob WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_use WHERE digest = ?1)", used
-                )
-            conn.executemany("DELETE FROM stream WHERE key = ?", doomed)
+        with self._transaction() as written:
+            written.delete(self.row(stream).id)
 
     def put_grade(self, stream: str, grader: str, row: Json) -> None:
         name = self.row(stream).id
-        with self._transaction() as conn:
-            self._insert_grade(conn, name, grader, row)
-
-    def _insert_grade(self, conn: sqlite3.Connection, stream: str, grader: str, row: Json) -> None:
-        sql = "INSERT OR REPLACE INTO grade SELECT key, ?, ? FROM stream WHERE id = ?"
-        conn.execute(sql, (grader, to_json(normalise(row)[0]).decode(), stream))
+        with self._transaction() as written:
+            written.add_grade(name, grader, row)
 
     def clear_grades(self) -> None:
-        with self._transaction() as conn:
-            conn.execute("DELETE FROM grade")
-
-    def _insert_row(self, conn: sqlite3.Connection, row: StreamRow) -> int:
-        values = {**msgspec.structs.asdict(row), "versions": to_json(row.versions), "meta": to_json(row.meta)}
-        places = ", ".join("?" * len(values))
-        cells = [value.decode() if isinstance(value, bytes) else value for value in values.values()]
-        try:
-            added = conn.execute(
-                f"INSERT INTO stream ({_ROW}, lease, beside, seal) VALUES ({places}, 0, ?, '')", (*cells, seals.NOTHING)
-            )
-        except sqlite3.IntegrityError as error:
-            raise StreamExists(f"stream {row.id} is already in {self.path}") from error
-        assert added.lastrowid is not None
-        self._touch(added.lastrowid)
-        return added.lastrowid
-
-    def _insert_begun(self, conn: sqlite3.Connection, appender: Appender) -> None:
-        """Write the row of a stream with its first events. If somebody has made it meanwhile, the lease is lost."""
-        begun = self._begun[appender.stream]
-        with suppress(StreamExists):
-            key = self._insert_row(conn, begun.row)
-            sql = "UPDATE stream SET lease = ?, holder = ?, until = ? WHERE key = ?"
-            conn.execute(sql, (appender.lease, begun.holder, begun.until, key))
-            appender.key = key
-
-    def _insert_blob(self, conn: sqlite3.Connection, key: int, blob: Blob) -> None:
-        if conn.execute("SELECT 1 FROM blob WHERE digest = ?", (blob.digest,)).fetchone() is None:
-            conn.execute("INSERT INTO blob VALUES (?, ?)", (blob.digest, zlib.compress(blob.content)))
-        if conn.execute("INSERT OR IGNORE INTO blob_use VALUES (?, ?)", (key, blob.digest)).rowcount:
-            self._touch(key, seals.mark("blob", blob.digest))
-
-    def _insert_observation(self, conn: sqlite3.Connection, key: int, seq: int, name: str, blob: Blob) -> None:
-        self._insert_blob(conn, key, blob)
-        sql = "SELECT digest FROM observation WHERE stream = ? AND seq = ? AND name = ?"
-        for (before,) in conn.execute(sql, (key, seq, name)).fetchall():
-            self._touch(key, seals.mark("observation", seq, name, before))
-        conn.execute("INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?)", (key, seq, name, blob.digest))
-        self._touch(key, seals.mark("observation", seq, name, blob.digest))
-
-    def _touch(self, key: int, mark: int = 0) -> None:
-        """Note that the transaction under way changes a stream's row, or what lies beside its events."""
-        self._changed[key] = self._changed.get(key, 0) ^ mark
+        with self._transaction() as written:
+            written.clear_grades()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes, inside a transaction: all of it happens, or nothing."""
+    def _transaction(self) -> Iterator[Transaction]:
+        """A transaction of the connection that writes: all of it happens, or nothing."""
         with self._lock, schema.translated(self.path):
             conn = self._to_write()
             conn.execute("BEGIN IMMEDIATE")
-            self._changed = {}
             try:
-                yield conn
-                seals.renew(conn, self._changed)
+                written = Transaction(conn, self.path)
+                yield written
+                written.seal()
             except BaseException:
                 if conn.in_transaction:  # SQLite has rolled back some errors itself
                     conn.execute("ROLLBACK")
@@ -360,27 +245,10 @@ class SqliteLog(Log):
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def rows(
-        self,
-        *,
-        kind: str | None = None,
-        status: str | None = None,
-        environment: str | None = None,
-        agent: str | None = None,
-        parent: str | None = None,
-        of: str | None = None,
-    ) -> list[StreamRow]:
-        wanted = {
-            "kind": kind,
-            "status": status,
-            "environment": environment,
-            "agent": agent,
-            "parent": parent,
-            "of": of,
-        }
-        given = {name: value for name, value in wanted.items() if value is not None}
+    def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
+        given = {name: value for name, value in filters.items() if value is not None}
         where = "".join(f' AND "{name}" = ?' for name in given)
-        found = self._query(f"SELECT key, {_ROW} FROM stream WHERE true{where} ORDER BY key", *given.values())
+        found = self._query(f"SELECT key, {schema.ROW} FROM stream WHERE true{where} ORDER BY key", *given.values())
         return [_row(cells) for cells in found]
 
     def row(self, stream: str) -> StreamRow:
@@ -391,7 +259,7 @@ class SqliteLog(Log):
         return found[0][0] if found else self._keyed(stream)[0]
 
     def _keyed(self, stream: str) -> tuple[int, StreamRow]:
-        sql = f"SELECT key, {_ROW} FROM stream WHERE id >= ? AND id < ? ORDER BY id LIMIT 6"
+        sql = f"SELECT key, {schema.ROW} FROM stream WHERE id >= ? AND id < ? ORDER BY id LIMIT 6"
         found = self._query(sql, stream, f"{stream}g") if PREFIX.fullmatch(stream) else []
         by_id = {cells[1]: cells for cells in found}
         cells = by_id[the_one(stream, list(by_id))]
@@ -474,7 +342,7 @@ class SqliteLog(Log):
 
 
 def _row(cells: Sequence[Any]) -> StreamRow:
-    named = dict(zip(_COLUMNS, cells[1:], strict=True))
+    named = dict(zip(StreamRow.__struct_fields__, cells[1:], strict=True))
     try:
         named["versions"], named["meta"] = from_json(named["versions"]), from_json(named["meta"])
         return msgspec.convert(named, StreamRow)

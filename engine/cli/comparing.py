@@ -138,7 +138,7 @@ def stats(names: tuple[str, ...], log_path: str, as_json: bool) -> None:
     coworkenv stats
     """
     with opened(log_path) as log:
-        rows = chosen(log, names, not names, **({} if names else {"kind": "episode"}))
+        rows = chosen(log, names, not names, kind="episode")
         counted = together(statistics(events_of(log, row.id)) for row in rows)
     if as_json:
         print_json(msgspec.to_builtins(counted))

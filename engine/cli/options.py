@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, Unpack
 
 import click
 import msgspec
 
 from ...events.codec import from_json
 from ...events.event import Json
-from ...events.log import Log, StreamRow
+from ...events.log import Filters, Log, StreamRow
 from ...events.sqlite import SqliteLog
 from .failures import Told
 
@@ -77,7 +77,7 @@ def opened(path: str, *, create: bool = False, durability: Literal["batch", "eac
         log.close()
 
 
-def chosen(log: Log, names: Sequence[str], everything: bool, **filters: str) -> list[StreamRow]:
+def chosen(log: Log, names: Sequence[str], everything: bool, **filters: Unpack[Filters]) -> list[StreamRow]:
     """The rows that were named, or all that agree with `filters`; each once."""
     if everything and names:
         raise Told("give either ids or --all, not both")

@@ -163,10 +163,10 @@ def test_a_row_that_lies_is_found_even_if_its_seal_is_right(recorded: Recorded) 
     async def check() -> None:
         with closing(SqliteLog(recorded.path)) as log:
             for stream in recorded.streams[:5]:
-                with log._transaction() as conn:
-                    (key,) = conn.execute("SELECT key FROM stream WHERE id = ?", (stream,)).fetchone()
-                    conn.execute("UPDATE stream SET agent = 'somebody' WHERE key = ?", (key,))
-                    log._touch(key)
+                with log._transaction() as written:
+                    (key,) = written.conn.execute("SELECT key FROM stream WHERE id = ?", (stream,)).fetchone()
+                    written.conn.execute("UPDATE stream SET agent = 'somebody' WHERE key = ?", (key,))
+                    written.touch(key)
                 found = await verify(log, stream)
                 assert (found.verdict, found.damage[0].kind) == ("damaged", "row")
                 assert "says agent 'somebody'" in found.says

@@ -126,8 +126,8 @@ def test_a_stream_that_is_not_there_or_not_sound_is_not_exported(tmp_path: Path,
         with pytest.raises(NotFound):
             exported(log, "abc")
         filled(log, row, story(9))
-        with log._transaction() as conn:
-            conn.execute("UPDATE event SET data = replace(data, 'invoice', 'Invoice') WHERE seq = 3")
+        with log._transaction() as written:
+            written.conn.execute("UPDATE event SET data = replace(data, 'invoice', 'Invoice') WHERE seq = 3")
         with pytest.raises(DamagedStream, match="event 3"):
             exported(log, row.id)
 

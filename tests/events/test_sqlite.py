@@ -227,8 +227,8 @@ async def test_a_full_disk_is_a_typed_error_and_leaves_whole_steps(path: Path, r
 
     with contextlib.closing(SqliteLog(path)) as log:
         log.create(row)
-        with log._transaction() as conn:
-            (pages,) = conn.execute("PRAGMA page_count").fetchone()
+        with log._transaction() as written:
+            (pages,) = written.conn.execute("PRAGMA page_count").fetchone()
         limit_pages(log, pages + 20)
         async with log.writing():
             with pytest.raises(LogFull, match="space"):
@@ -269,9 +269,9 @@ def limit_pages(log: SqliteLog, pages: int) -> None:
 
 @pytest.mark.parametrize(("durability", "level"), [("batch", 1), ("each", 2)])
 def test_the_two_levels_of_durability(path: Path, row: StreamRow, durability: Any, level: int) -> None:
-    with contextlib.closing(SqliteLog(path, durability)) as log, log._transaction() as conn:
-        assert conn.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert conn.execute("PRAGMA synchronous").fetchone() == (level,)
+    with contextlib.closing(SqliteLog(path, durability)) as log, log._transaction() as written:
+        assert written.conn.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert written.conn.execute("PRAGMA synchronous").fetchone() == (level,)
 
 
 async def test_each_append_is_in_the_file_when_it_returns(path: Path, row: StreamRow, story: Story) -> None:
