@@ -41,7 +41,7 @@ async def branch(kernel: Kernel, forked: EpisodeForked, changes: Changes) -> Non
     kernel.change(WORLD, seq, changes.records)
     for sender, body in changes.messages:
         kernel.send(sender, seq, None, body)
-    kernel.record()
+    kernel.finish_step()
     await kernel.settle()
 
 

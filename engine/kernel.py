@@ -1,8 +1,9 @@
 """The kernel: actors, services and the timeline on one heap of virtual time.
 
-Knows in which order things happen and what each step appends. Does not know what an agent thinks, what a service means,
-where events are kept or how the real world is asked. It drives its actors itself, with `coroutine.send`, so that trio's
-order of tasks decides nothing; only at the bound of an effect does it wait for the real world.
+Knows in which order things happen and what each step appends. Does not know what an agent thinks, what becomes of a
+tool call (`calls`), where events are kept or how the real world is asked. It drives its actors itself, with
+`coroutine.send`, so that trio's order of tasks decides nothing; only at the bound of an effect does it wait for the
+real world.
 
 Order of items: (virtual time, rank, place and number of whoever created the item). Place 0 is the timeline, place 1 the
 agent.
@@ -16,7 +17,7 @@ from typing import Any
 
 import trio
 
-from ..agents.agent import Actor, ActorError, Call, Interrupted, Perform, Result
+from ..agents.agent import Actor, ActorError, Interrupted, Perform
 from ..events.codec import to_json
 from ..events.errors import LogError
 from ..events.event import (
@@ -30,16 +31,13 @@ from ..events.event import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
-    FaultInjected,
     MessageReceived,
     MessageSent,
     TimelineFired,
-    ToolCalled,
-    ToolReturned,
 )
 from ..events.normalise import normalise
-from ..worlds.faults import Faults, Injection
-from ..worlds.service import Instant, Outcome, RecordEvent, Service
+from ..worlds.faults import Faults
+from ..worlds.service import RecordEvent
 from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
 from .asking import Asking, answer_of
@@ -47,9 +45,9 @@ from .context import KernelContext
 from .draw import Drawer
 from .effects import Effects, Journal, cut_answer
 from .operations import OPERATIONS, WAITS
-from .order import BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER
+from .order import BOUND, DELIVERY, DUE, LIMIT, TIMELINE, TIMER
 from .recording import Recorder
-from .seats import ActorClosed, Batch, ForeignAwait, Pending, Seat, message_of, unwind
+from .seats import ActorClosed, ForeignAwait, Pending, Seat, message_of, unwind
 
 _LIVELOCK = 10_000
 """Steps at one instant of virtual time after which an episode is given up."""
@@ -94,7 +92,7 @@ class Kernel:
         self._recorder = recorder
         self.asking = Asking(effects, journal or Journal())
         self._timeline = Timeline(world.timeline)
-        self._faults = Faults(world.faults)
+        self.faults = Faults(world.faults)
         self.seed: list[int] = [started.seed]
         """What is drawn from; after a fork with another seed, that seed and the fork's `seq`."""
         self.drawers: dict[tuple[int, str], Drawer] = {}
@@ -123,7 +121,7 @@ class Kernel:
         self._scope = _trio_scope()
         if not self.events:
             self._begin()
-            self.record()
+            self.finish_step()
         await self._work(until)
         self._hand_over()
 
@@ -151,7 +149,7 @@ class Kernel:
             self._steps_now = self._steps_now + 1 if at == self.now else 0
             self.now = at
             action(data)
-            self.record()
+            self.finish_step()
             if self._unsettled:
                 await self.settle()
             steps += 1
@@ -170,7 +168,7 @@ class Kernel:
             self.push(at, TIMELINE, None, self._fire, (happening, start))
         self.push(self.world.deadline, LIMIT, None, self._meet_deadline, None)
 
-    def record(self) -> None:
+    def finish_step(self) -> None:
         """What ends each step: a look at the timeline's conditions, and at the limits."""
         events = self.events
         if len(events) > self._stepped:
@@ -311,55 +309,6 @@ class Kernel:
         answer = cut_answer(answer_of(pending.answered[0]), paid)
         self.emit(seat.name, seat.cause, EffectCancelled(effect=pending.seq, reason=reason, paid=answer.paid))
         self.advance(seat, answer)
-
-    def begin_call(self, seat: Seat, batch: Batch) -> None:
-        call = batch.calls[len(batch.results)]
-        seq = self.emit(seat.name, seat.cause, ToolCalled(tool=call.tool, args=call.args))
-        if seat.name == AGENT:
-            self.calls += 1
-            if self.calls > self.world.limits.calls:
-                self.stop("calls", f"{self.world.limits.calls} calls")
-        injection = None
-        if self.world.faults:
-            injection = self._faults.decide(call.tool, call.args, self.drawer(seat.place, "fault"))
-        latency = self.world.latencies.get(call.tool, self.world.call)
-        if injection is not None:
-            latency += injection.delay
-        self.push(self.now + max(1, latency), RETURN, seat, self._return, (seat, batch, seq, injection))
-
-    def _return(self, data: tuple[Seat, Batch, int, Injection | None]) -> None:
-        seat, batch, seq, injection = data
-        call = batch.calls[len(batch.results)]
-        outcome = self._evaluate(seat, call, injection)
-        if injection is not None:
-            self.emit(WORLD, seq, FaultInjected(fault=injection.fault, call=seq, kind=injection.kind))
-        self.change(seat.name, seq, outcome.changes)
-        body = ToolReturned(call=seq, result=outcome.result, error=outcome.error, status=outcome.status)
-        returned = self.emit(seat.name, seq, body)
-        if seat.batch is not batch:
-            return  # asked for by an actor who has been replaced since: the work is done, and nobody wants to know
-        seat.cause = returned
-        batch.results.append(Result(seq, call.tool, outcome.result, outcome.error, outcome.status))
-        if len(batch.results) < len(batch.calls):
-            self.begin_call(seat, batch)
-        else:
-            seat.batch = None
-            self.advance(seat, batch.results)
-
-    def _evaluate(self, seat: Seat, call: Call, injection: Injection | None) -> Outcome:
-        service: Service | None = self.world.routes.service(call.tool)
-        if service is None:
-            return self.world.routes.unknown(call.tool)
-        if injection is not None and not injection.reaches:
-            return injection.outcome()
-        outcome = service.call(
-            call.tool,
-            call.args,
-            self.state[service.name],
-            Instant(self.world.start, self.now),
-            self.drawer(seat.place, "service"),
-        )
-        return outcome if injection is None else injection.applied_to(outcome)
 
     def _resolve(self, pending: Pending) -> None:
         assert pending.answered is not None

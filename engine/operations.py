@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..agents.agent import Call
 from ..events.event import AGENT, ContextCut, EffectCancelled, EffectRequested, MessageSent
 from ..events.normalise import normalise
+from .calls import begin_call
 from .context import DoCalls, DoCancel, DoCut, DoEffect, DoReceive, DoSend, DoSleep
 from .effects import fingerprints, prompt_change, request_digest
 from .order import TIMER
@@ -30,7 +31,7 @@ def do_calls(kernel: Kernel, seat: Seat, operation: DoCalls) -> object:
     calls = tuple(call if call.normal else Call(call.tool, normalise(call.args)[0], True) for call in operation.calls)
     seat.wait = "calls"
     seat.batch = Batch(calls, [])
-    kernel.begin_call(seat, seat.batch)
+    begin_call(kernel, seat, seat.batch)
     return WAITS
 
 
