@@ -14,8 +14,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from ..events.event import AGENT, WORLD, ActorFinished, EpisodeStarted, Event, Json, MessageReceived, MessageSent
+from .clocks import MINUTE, clock_time, length
 from .lanes import Lanes, Part
-from .moments import MINUTE, clock_time, length
 from .printable import brief, printable, printable_lines, shortened
 from .story import Moment, Role, Word, story
 

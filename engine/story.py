@@ -35,7 +35,7 @@ from ..events.event import (
     ToolCalled,
     ToolReturned,
 )
-from .moments import length
+from .clocks import length
 from .printable import brief
 
 Role: TypeAlias = Literal["plain", "quiet", "said", "tool", "good", "bad", "record", "mark", "time", "strong"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from .readings import fold, is_wide, is_word
+from .notations import fold, is_wide, is_word
 
 LONGEST = 200
 _RUN = "\ue000"

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ...events.coherence import events_of
 from ...events.event import Event, Json
+from ..clocks import clock_time, length
 from ..differing import Change, Difference, difference
-from ..moments import clock_time, length
 from ..printable import brief, printable
 from ..show import start_of
 from ..statistics import Statistics, statistics, together

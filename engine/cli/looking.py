@@ -22,9 +22,9 @@ from rich.text import Text
 from ...events.coherence import events_of
 from ...events.event import EffectRequested, Event, Json
 from ...events.log import Log, StreamRow
+from ..clocks import clock_time, day, length
 from ..effects import prompt_after
 from ..grading import read_grading
-from ..moments import clock_time, day, length
 from ..plan import document_of, world_from
 from ..printable import as_json as json_text
 from ..printable import elided, printable, printable_lines

@@ -17,8 +17,8 @@ from rich.text import Text
 from ...events.event import Json
 from ...events.log import StreamRow
 from ...worlds.checks.scoring import trials
+from ..clocks import length
 from ..grading import Graded
-from ..moments import length
 from ..printable import elided, printable
 from ..rollouts import Result
 from .screen import Screen, say

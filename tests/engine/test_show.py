@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coworkenv.engine.moments import clock_time, length
+from coworkenv.engine.clocks import clock_time, length
 from coworkenv.engine.show import (
     actors_of,
     conversation,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from ...events.event import Json
-from .moments import moment
+from .dates import moment
 
 DATELESS = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from ...events.event import Json
+from .dates import moment, stamp
 from .endpoint import Answer, Endpoint, Kind, Request, file_note, get_one, shown
-from .moments import moment, stamp
 from .validation import Field, defaulted, nullable
 
 _LISTED = ("message_id", "from", "subject", "date", "is_read", "labels")

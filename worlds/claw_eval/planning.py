@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 
 from ...events.event import Json
 from ..service import Record
+from .dates import as_written, moment, stamp
 from .endpoint import Answer, Endpoint, Kind, Request, delete_one, get_one, missing, shown, update_one
-from .moments import as_written, moment, stamp
 from .validation import Field, defaulted, nullable
 
 # --- calendar --------------------------------------------------------------------------------------------
