@@ -55,9 +55,7 @@ def plan_row(plan: Plan) -> StreamRow:
         agent=agent_name(plan.agent.specification),
         seed=plan.seed,
         trial=plan.trial,
-        created=wall.now(),
-        host=wall.host(),
-        versions=wall.versions(),
+        **wall.here(),
     )
 
 

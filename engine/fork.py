@@ -160,7 +160,5 @@ def _fork_row(parent: StreamRow, name: str, changes: Mapping[str, Json]) -> Stre
         reason="",
         count=0,
         digest="",
-        created=wall.now(),
-        host=wall.host(),
-        versions=wall.versions(),
+        **wall.here(),
     )

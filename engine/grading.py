@@ -74,7 +74,7 @@ async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Grade
     """Write the grading stream, and with it the row of the table; or read what is there."""
     events = grading_events(row, verdict)
     graded = graded_of(name, events)
-    stream = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, created=wall.now(), meta={})
+    stream = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, meta={}, **wall.here())
     try:
         appender = log.begin(stream, wall.holder(), wall.now())
     except StreamExists:

@@ -12,6 +12,7 @@ import socket
 import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 
 def now() -> float:
@@ -41,6 +42,11 @@ def is_gone(holder: str) -> bool:
     except (OSError, OverflowError):
         return False
     return False
+
+
+def here() -> dict[str, Any]:
+    """What a stream's row says of when, where and by which packages it was made."""
+    return {"created": now(), "host": host(), "versions": versions()}
 
 
 @cache
