@@ -136,11 +136,8 @@ async def unwind(
                 else:
                     yielded = await _through(coroutine, yielded)
             coroutine.close()
-        except (StopIteration, ActorClosed, ForeignAwait):
-            pass
-        except Exception:
-            # It raised something of its own while it was being closed; it is over either way.
-            pass
+        except (ActorClosed, Exception):
+            pass  # it returned, or raised something of its own while it was being closed: it is over either way
 
 
 async def _taken_back(foreign: Any) -> None:

@@ -77,10 +77,9 @@ def statistics(events: Sequence[Event]) -> Statistics:
         (by_seq[e.body.message], e) for e in events if isinstance(e.body, MessageReceived) and e.body.message in by_seq
     ]
     resolved = [event.body for event in events if isinstance(event.body, EffectResolved)]
-    given_up = [event for event in events if isinstance(event.body, EffectCancelled)]
-    cancelled = [event.body for event in given_up if isinstance(event.body, EffectCancelled)]
+    cancelled = [(event.at, event.body) for event in events if isinstance(event.body, EffectCancelled)]
     ends = {body.effect: body.due for body in resolved}
-    ends |= {event.body.effect: event.at + 1 for event in given_up if isinstance(event.body, EffectCancelled)}
+    ends |= {body.effect: at + 1 for at, body in cancelled}
     asked = [event for event in events if isinstance(event.body, EffectRequested)]
     sent = [event for event in events if isinstance(event.body, MessageSent)]
     return Statistics(
@@ -100,8 +99,8 @@ def statistics(events: Sequence[Event]) -> Statistics:
         prompt_tokens=sum(body.prompt_tokens or 0 for body in resolved),
         thinking=sum(body.due - by_seq[body.effect].at for body in resolved if body.effect in by_seq),
         refused=sum(body.refused is not None for body in resolved),
-        cancelled=sum(body.paid is None for body in cancelled),
-        cut=sum(body.paid is not None for body in cancelled),
+        cancelled=sum(body.paid is None for _, body in cancelled),
+        cut=sum(body.paid is not None for _, body in cancelled),
         overtaken=_overtaken(reads, asked, ends),
         waits=sum(isinstance(event.body, ActorWaited) for event in events),
         context_cuts=sum(isinstance(event.body, ContextCut) for event in events),

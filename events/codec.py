@@ -30,13 +30,14 @@ to_json = msgspec.json.Encoder(decimal_format="number").encode
 """A JSON value as bytes, numbers as they were written."""
 
 from_json = msgspec.json.Decoder(float_hook=Decimal).decode
-"""The JSON value that bytes or text hold. Raises msgspec's and Decimal's errors."""
+"""The JSON value that bytes or text hold. Raises one of `BAD_JSON` where they hold none."""
+
+BAD_JSON = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 
 _event_decode = msgspec.json.Decoder(Event, float_hook=Decimal).decode
 
 _TAGS = frozenset(str(body.__struct_config__.tag) for body in get_args(AnyBody))
 _DOLLAR = ord("$")
-_BAD_JSON = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 _BAD_VALUE = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
@@ -172,7 +173,7 @@ def decode(data: bytes, blob: Callable[[str], bytes]) -> Event:
     try:
         if _DOLLAR not in data or not _holds_marker(data):
             return _event_decode(data)
-    except _BAD_JSON:
+    except BAD_JSON:
         pass
     return _decode_carefully(data, blob)
 
@@ -185,7 +186,7 @@ def decode_many(lines: Iterable[bytes], blob: Callable[[str], bytes]) -> list[Ev
             try:
                 events.append(_event_decode(data))
                 continue
-            except _BAD_JSON:
+            except BAD_JSON:
                 pass
         events.append(_decode_carefully(data, blob))
     return events
@@ -215,7 +216,7 @@ def _array(data: bytes) -> list[Json]:
 def _parse(data: bytes) -> Json:
     try:
         return from_json(data)
-    except _BAD_JSON as error:
+    except BAD_JSON as error:
         raise MalformedEvent(f"not JSON ({error}): {_excerpt(data)}") from error
 
 

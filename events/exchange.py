@@ -18,7 +18,7 @@ from typing import BinaryIO, TypeAlias
 
 import msgspec
 
-from .codec import Blob, references, to_json
+from .codec import BAD_JSON, Blob, references, to_json
 from .errors import (
     Ambiguous,
     BadRow,
@@ -212,7 +212,7 @@ def _parsed(data: bytes, number: int) -> _AnyLine:
     """The line, whose place is right as far as its header goes."""
     try:
         line = _decode(data)
-    except (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError) as error:
+    except BAD_JSON as error:
         if number == 0:
             raise DamagedExport("this is no export of an episode: it does not begin like one") from error
         raise DamagedExport(f"line {number + 1} of this export is damaged: {error}") from error

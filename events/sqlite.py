@@ -22,7 +22,7 @@ import msgspec
 from . import schema, seals
 from .appender import Appender, Part
 from .chain import GENESIS, Finding, RawEvent
-from .codec import blob_of, decode_many, from_json
+from .codec import BAD_JSON, blob_of, decode_many, from_json
 from .errors import (
     Closed,
     LogCorrupt,
@@ -346,14 +346,14 @@ def _row(cells: Sequence[Any]) -> StreamRow:
     try:
         named["versions"], named["meta"] = from_json(named["versions"]), from_json(named["meta"])
         return msgspec.convert(named, StreamRow)
-    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (*BAD_JSON, TypeError) as error:
         raise LogCorrupt(f"the row of stream {named['id']!r:.80} is damaged: {error}") from error
 
 
 def _grade(stream: str, grader: str, text: str) -> Grade:
     try:
         return Grade(stream, grader, from_json(text))
-    except (msgspec.MsgspecError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (*BAD_JSON, TypeError) as error:
         raise LogCorrupt(f"a grade that is kept of stream {stream} is damaged: {error}") from error
 
 

@@ -7,9 +7,9 @@ with times, and times, by what they mean (`09:00` is `09:00:00`, and where both 
 every other text exactly, ids and case included; booleans only with booleans. It is reflexive and symmetric, and
 deliberately not transitive: 165 is the text `165` and the text `165.00`, which as texts differ.
 
-`mentions` looks into prose: a number, date or time in any of the `notations`; any other text as a phrase of whole words,
-whatever its case and spacing. In scripts without spaces every place is between words. In an id a hyphen or underscore
-belongs to it: `O-55` is not in `O-55-2`. A list or an object is mentioned if all its values are.
+`mentions` looks into prose: a number, date or time in any of the `notations`; any other text as a phrase of whole
+words, whatever its case and spacing. In scripts without spaces every place is between words. In an id a hyphen or
+underscore belongs to it: `O-55` is not in `O-55-2`. A list or an object is mentioned if all its values are.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, Unpack
 
 import click
-import msgspec
 
-from ...events.codec import from_json
+from ...events.codec import BAD_JSON, from_json
 from ...events.event import Json
 from ...events.log import Filters, Log, StreamRow
 from ...events.sqlite import SqliteLog
@@ -93,7 +92,7 @@ def value_of(text: str) -> Json:
     """`12`, `1.50`, `true`, `null`, lists and objects as JSON has them; anything else is a text."""
     try:
         return from_json(text)
-    except (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError):
+    except BAD_JSON:
         return text
 
 
