@@ -143,6 +143,8 @@ def shown(value: Json) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Decimal) or _is_integer(value):
         return f"the number {str(value)[:40]}"
+    if isinstance(value, float):
+        return f"{value}, a float; use Decimal"
     if isinstance(value, list | tuple | dict):
         return "an object" if isinstance(value, dict) else "a list"
     return "a number that large"

@@ -339,6 +339,11 @@ def test_tools_say_what_they_take(shop):
             'must be a number without quotes, such as 165 or 164.99, not the text "3"',
         ),
         (
+            with_records({"id": "A", "price": 2.5}, fields={"id": Field(type="id"), "price": Field(type="number")}),
+            "shop.things.records[0].price",
+            "not 2.5, a float; use Decimal",
+        ),
+        (
             with_records(fields={"id": Field(type="id", new="{now}")}),
             "shop.things.fields.id.new",
             "needs {n}",

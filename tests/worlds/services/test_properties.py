@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coworkenv.worlds.environment import Collection, Field, Service
+from coworkenv.worlds.environment import Collection, Field, Service, SideEffect, Tool
 from coworkenv.worlds.records import initial_state
 from coworkenv.worlds.services.declared import declared
 from coworkenv.worlds.services.ready import library, names
@@ -38,31 +38,72 @@ LIKELY = st.sampled_from(
 )
 
 
-def sample(name: str):
-    """A service of the library with two records in every collection."""
-    spec = library(name)
-    values = {
-        "text": "x", "id": "X-1", "integer": 1, "number": Decimal("1.5"), "boolean": False, "date": "2026-03-13",
-        "time": "09:00", "datetime": "2026-03-13T09:00", "email": "a@b.example", "list": ["x"], "object": {}, "any": 1,
-    }  # fmt: skip
+#: Two values of each type; the second is there for keys, which must differ.
+VALUES = {
+    "text": ("X-1", "X-2"),
+    "id": ("X-1", "X-2"),
+    "integer": (1, 2),
+    "number": (Decimal("1.5"), Decimal("2.5")),
+    "boolean": (False, True),
+    "date": ("2026-03-13", "2026-03-14"),
+    "time": ("09:00", "10:00"),
+    "datetime": ("2026-03-13T09:00", "2026-03-14T09:00"),
+    "email": ("a@b.example", "c@d.example"),
+    "list": (["x"], ["y"]),
+    "object": ({}, {"a": 1}),
+    "any": (1, 2),
+}
+
+
+def sample(spec: Service) -> Service:
+    """A definition with two records in every collection, which fill all fields that it declares and no others."""
     records = {}
     for collection, shape in spec.collections.items():
         key = shape.key or "id"
-        rows = []
-        for number in (1, 2):
-            row = {field: f.of[0] if f.type == "choice" else values[f.type] for field, f in shape.fields.items()}
-            rows.append({**row, key: f"X-{number}"})
-        records[collection] = tuple(rows)
+        values = {
+            name: (f.of[0], f.of[-1]) if f.type == "choice" else VALUES[f.type] for name, f in shape.fields.items()
+        }
+        records[collection] = tuple(
+            {name: both[place if name == key else 0] for name, both in values.items()} for place in (0, 1)
+        )
     return Service(about=spec.about, collections=spec.collections, tools=spec.tools, records=records)
 
 
-SAMPLES = {name: sample(name) for name in names()}
+#: As in `docs/services.md`: collections may have no key, and then nobody can name their records.
+KEYLESS = Service(
+    collections={
+        "orders": Collection(
+            can=("find", "get", "create"), fields={"id": Field(type="id"), "item": Field(type="text")}
+        ),
+        "stock": Collection(can=("find", "create"), fields={"item": Field(type="text"), "left": Field(type="integer")}),
+        "log": Collection(fields={"order": Field(type="id"), "text": Field(type="text")}),
+    },
+    tools={
+        "order": Tool(
+            verb="update",
+            collection="orders",
+            also=(SideEffect(create="log", record={"order": "=record.id", "text": "Ordered."}),),
+        )
+    },
+)
+KEYED_BY_OTHERS = Service(
+    collections={
+        field.type: Collection(
+            key="key", can=("find", "get", "update"), fields={"key": field, "note": Field(type="text")}
+        )
+        for field in (Field(type="integer"), Field(type="date"), Field(type="email"), Field(type="text"))
+    }
+)
+SAMPLES = {name: sample(library(name)) for name in names()} | {
+    "keyless": sample(KEYLESS),
+    "keyed": sample(KEYED_BY_OTHERS),
+}
 
 
 @st.composite
 def calls(draw):
-    """A service of the library, and calls whose arguments are likely, unlikely, or no object at all."""
-    name = draw(st.sampled_from(names()))
+    """A service, and calls whose arguments are likely, unlikely, or no object at all."""
+    name = draw(st.sampled_from(list(SAMPLES)))
     tools = declared(name, SAMPLES[name]).tools
     made = []
     for _ in range(draw(st.integers(1, 6))):
