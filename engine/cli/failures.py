@@ -60,7 +60,8 @@ def sentences(error: BaseException) -> str | None:
     if isinstance(error, Divergence):
         return f"executing it again gives another event {error.seq} than the log holds; `coworkenv verify` shows both"
     if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        # Those without a name come from writing: files are opened by name, and servers have errors of their own.
+        return f"{error.filename or 'the output cannot be written'}: {error.strerror or error}"
     if isinstance(error, _FAMILIES):
         return str(error) or type(error).__name__
     return None

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Literal
 
 import click
+import trio
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ...agents.agent import Perform
@@ -205,21 +206,31 @@ def perform(
     """
     out, count = screen(), len(order)
     results: list[Result] = []
+    unheard: list[OSError] = []
     stopped = False
     with _telling(out, count, as_json) as tell:
+        playing = trio.CancelScope()
 
         def finished(result: Result) -> None:
             results.append(result)
-            tell(result, result.id in kept)
+            try:
+                tell(result, result.id in kept)
+            except OSError as error:
+                # Nobody can be told any more: stop as at Ctrl-C, so that nothing that was played is lost.
+                unheard.append(error)
+                playing.cancel()
 
         async def writing() -> None:
             async with log.writing():
-                await work(finished)
+                with playing:
+                    await work(finished)
 
         try:
             run_until_interrupted(writing)
         except Interrupted:
             stopped = True
+    if unheard:
+        raise unheard[0]
     results.sort(key=lambda result: order.get(result.id or "", count))
     if as_json:
         print_json({**summary(results), "interrupted": stopped})

@@ -207,6 +207,34 @@ def test_a_closed_pipe_is_quiet(cli, played):
         assert command.returncode == 141
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_pipe_that_closes_while_episodes_play_stops_the_run_and_loses_nothing(cli, more):
+    words = ["run", "desk.yaml", "-a", "oracle", "--trials", "300", "--concurrency", "4", *more]
+    command = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    assert command.stdout is not None
+    told = command.stdout.readline()
+    command.stdout.close()
+    errors = command.stderr.read()
+    assert (command.wait(30), errors) == (141, b"")
+    rows = cli("list", "--json").values
+    assert 0 < len(rows) < 300
+    assert any(row["id"][:10].encode() in told and row["status"] == "ended" for row in rows)
+    assert cli("verify", "--all").code == 0
+    assert all(row["grade"] for row in rows if row["status"] == "ended")
+    assert cli("run", "desk.yaml", "-a", "oracle", "--trials", "300", "--json").values[-1]["ended"] == 300
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_run_whose_output_cannot_be_written_says_so_in_one_line(cli, more):
+    words = ["run", "desk.yaml", "-a", "oracle", "--trials", "3", "--concurrency", "1", *more]
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, env=environment(), text=True)
+    assert ran.returncode == 2
+    assert ran.stderr == "coworkenv: the output cannot be written: No space left on device\n"
+    assert [row["status"] for row in cli("list", "--json").values][:1] == ["ended"]
+
+
 @pytest.mark.parametrize("variables", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}, {}])
 def test_output_needs_no_terminal_and_no_unicode(cli, played, variables):
     ran = subprocess.run([*PROGRAM, "show", played["oracle"]], capture_output=True, env=environment(**variables))
