@@ -25,8 +25,7 @@ from .durations import DurationError, microseconds
 from .environment import FORMAT, Environment, Frozen, Part
 from .facts import FactError, resolve, unescaped
 from .problems import InvalidEnvironment, Problem
-from .service import Service
-from .services.declared import declared
+from .services.declared import DeclaredService, declared
 from .services.ready import UnknownService, library, overlay
 from .services.table import ServiceError
 from .values import ValueProblem
@@ -129,11 +128,13 @@ def build(environment: Environment) -> World:
     if environment.environment != FORMAT:
         raise _invalid(("environment",), f"the format {environment.environment!r} is not {FORMAT!r}.")
     clock, people = environment.clock, environment.people
+    services = tuple(service(name, spec) for name, spec in environment.services.items())
     return World(
         id=environment.id,
         document=to_json(environment).decode(),
         start=start_of(clock),
-        services=tuple(service(name, spec) for name, spec in environment.services.items()),
+        services=services,
+        keys={collection: key for service in services for collection, key in service.keys.items()},
         people=people,
         openings=tuple(Opening(name, person.opens) for name, person in people.items() if person.opens is not None),
         timeline=tuple(_happening(entry, number) for number, entry in enumerate(environment.timeline)),
@@ -168,7 +169,7 @@ def start_of(clock: form.Clock) -> datetime:
         raise _invalid(("clock", "zone" if "is not a time zone" in str(problem) else "start"), str(problem)) from None
 
 
-def service(name: str, spec: form.Service) -> Service:
+def service(name: str, spec: form.Service) -> DeclaredService:
     """The service that a written-out definition declares. Raises `InvalidEnvironment`."""
     try:
         return declared(name, spec)

@@ -25,6 +25,7 @@ from coworkenv.worlds.environment import Environment, Frozen
 from coworkenv.worlds.problems import InvalidEnvironment
 from coworkenv.worlds.reading import read_environment
 from coworkenv.worlds.service import Instant
+from coworkenv.worlds.timeline import record_changes
 from coworkenv.worlds.world import World
 
 SMALL = """
@@ -230,3 +231,28 @@ def test_plain_data_is_what_a_file_would_hold() -> None:
     data = plain(small())
     assert isinstance(data["oracle"], list)
     assert msgspec.convert(data, Environment) == small()
+
+
+def test_a_world_knows_which_field_names_the_records_of_a_collection() -> None:
+    world = compile_environment(
+        read_environment(
+            """
+environment: coworkenv/1
+id: tests.keys/0001
+clock: {start: 2026-03-02T09:00}
+people: {ann: {opens: Look.}}
+services:
+  stock:
+    collections:
+      items: {key: sku, fields: {sku: {type: id}, n: {type: integer}}, can: [get]}
+      notes: {fields: {text: {type: text}}, can: [find]}
+    records: {items: [{sku: A-1, n: 1}]}
+timeline:
+  - {name: new, at: 1m, changes: [{create: stock.items, record: {sku: B-2, n: 2}}]}
+checks: {looked: {weight: 1, expect: {called: stock.items.get}}}
+"""
+        )
+    )
+    assert world.keys == {"stock.items": "sku"}
+    [created] = record_changes(world.timeline[0], world.state, world.keys)
+    assert created.key == "B-2"

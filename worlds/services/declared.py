@@ -6,29 +6,31 @@ All checking and compiling happens here, once; a call is a look-up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...events.event import Json, RecordCreated, ToolError
 from ..environment import Collection
 from ..environment import Service as Definition
-from ..service import Draw, Instant, Outcome, Records, Service, Tool
+from ..service import Draw, Instant, Outcome, Records, Tool
 from ..spelling import nearest
 from .table import Table
 from .tools import plain_tool, special_tool
 from .verbs import Operation
 
 
-def declared(name: str, spec: Definition) -> Service:
+def declared(name: str, spec: Definition) -> DeclaredService:
     """The service that a definition describes; `use` has been resolved. Raises ServiceError where it describes none.
 
     Its tools are `name.collection.verb` for the verbs of each collection, and `name.tool` for the special ones. A
     special tool called `collection.verb` takes the place of that verb.
     """
-    return _Declared(name, spec)
+    return DeclaredService(name, spec)
 
 
-class _Declared:
-    __slots__ = ("_initial", "_operations", "name", "tools")
+class DeclaredService:
+    """A service that is data: see `worlds.service.Service`."""
+
+    __slots__ = ("_initial", "_operations", "keys", "name", "tools")
 
     def __init__(self, name: str, spec: Definition) -> None:
         self.name: str = name
@@ -37,6 +39,8 @@ class _Declared:
             collection: Table(name, collection, shape, spec.records.get(collection, ()))
             for collection, shape in collections.items()
         }
+        self.keys: Mapping[str, str] = {table.path: table.key for table in tables.values() if table.key is not None}
+        """By `service.collection`, the field that names its records."""
         offered = _offered(name, spec, tables)
         self.tools: Sequence[Tool] = tuple(tool for tool, _ in offered)
         self._operations = {tool.name: operation for tool, operation in offered}
