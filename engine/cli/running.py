@@ -25,6 +25,7 @@ from ..plan import Plan, episode_id, plan_of
 from ..printable import printable
 from ..rollouts import Result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
+from .fitting import unfit
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
@@ -87,15 +88,18 @@ def run(
     coworkenv run tasks/ --agent openai:gpt-5 --trials 3 -o temperature=0.7
     """
     found = find(paths, twins=twins, only=only, mode=mode)
+    wanted = _options(options, base_url)
+    plans = _fitting(
+        [
+            plan
+            for agent in agents
+            for world in found.worlds
+            for plan in _plans(world, agent, coworkers, wanted, trials, seed)
+        ],
+        found.problems,
+    )
     for problem in found.problems:
         warn(problem)
-    wanted = _options(options, base_url)
-    plans = [
-        plan
-        for agent in agents
-        for world in found.worlds
-        for plan in _plans(world, agent, coworkers, wanted, trials, seed)
-    ]
     with opened(log_path, create=True, durability=durability) as log:
         ended = {row.id for row in log.rows(kind="episode", status="ended")}
         order = {episode_id(plan.started()): place for place, plan in enumerate(plans)}
@@ -105,6 +109,16 @@ def run(
 
         code = perform(log, work, order, ended, as_json, "`coworkenv run` with the same words, or")
     return code or int(bool(found.problems))
+
+
+def _fitting(plans: Sequence[Plan], problems: list[str]) -> list[Plan]:
+    """The plans whose agents the worlds have; what the others lack is added to `problems`. Raises Told if all do."""
+    lacks = [unfit(plan.world, plan.agent.specification) for plan in plans]
+    told = list(dict.fromkeys(lack for lack in lacks if lack is not None))
+    if plans and all(lacks):
+        raise Told("\n".join([*problems, *told]))
+    problems.extend(told)
+    return [plan for plan, lack in zip(plans, lacks) if lack is None]
 
 
 def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:

@@ -75,6 +75,9 @@ def has_json(command: click.Command) -> bool:
         ["run", "desk.yaml", "-a", "orcale"],
         ["run", "desk.yaml", "-a", "script:missing.yaml"],
         ["run", "desk.yaml", "-a", "trap:"],
+        ["run", "desk.yaml", "-a", "trap:pays-thrice"],
+        ["run", "no-oracle", "-a", "oracle"],
+        ["run", "no-oracle", "-a", "trap:x"],
         ["run", "desk.yaml", "-a", "oracle", "--trials", "0"],
         ["run", "desk.yaml", "-a", "oracle", "--seed", "x"],
         ["run", "desk.yaml", "-a", "oracle", "--only", "nothing*"],
@@ -106,6 +109,8 @@ def has_json(command: click.Command) -> bool:
 )
 def test_bad_input_is_one_paragraph_on_stderr_and_exit_code_2(cli, words):
     Path("empty").mkdir()
+    Path("no-oracle").mkdir()
+    Path("no-oracle/task.yaml").write_text("task_id: T1\nprompt: {text: Say hello., language: en}\n")
     Path("broken.yaml").write_text("environment: coworkenv/1\nid: [\n")
     ran = cli(*words)
     assert ran.code == 2, ran

@@ -100,6 +100,22 @@ def test_one_task_that_cannot_be_read_does_not_hide_the_others(cli):
     assert "T2" in ran.err
 
 
+def test_a_trap_that_an_environment_lacks_is_told_with_those_that_it_has(cli):
+    ran = cli("run", "desk.yaml", "-a", "trap:pays-thrice")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("coworkenv: there is no trap `pays-thrice` in desk.refund/1 (did you mean `pays-twice`?)")
+    assert "; there are " in ran.err
+    assert not Path("coworkenv.db").exists()
+
+
+def test_an_environment_without_the_agent_asked_for_does_not_hide_the_others(cli):
+    claw_eval(Path("tasks/T1"))
+    ran = cli("run", "tasks", "desk.yaml", "-a", "oracle", "--json")
+    assert ran.code == 1
+    assert [value.get("environment") for value in ran.values] == ["desk.refund/1", None]
+    assert "there is no oracle in T1" in ran.err
+
+
 def test_a_model_that_answers_is_played_and_verified_without_being_asked_again(cli, serve):
     server = serve(
         in_turn(completion("", [("shop_lines_find", {"order": "O-5512"})]), completion("", [("finish", {})]))
@@ -298,6 +314,7 @@ def test_a_fork_keeps_the_past_and_changes_what_it_was_told_to(cli, played, word
         ["--at", "999"],
         ["--at", "-1"],
         ["--at", "8", "--agent", "orcale"],
+        ["--at", "8", "--agent", "trap:pays-thrice"],
         ["--at", "8", "--coworker", "nobody=rules"],
         ["--at", "8", "--coworker", "tomas"],
         ["--at", "8", "--message", "tomas:agent"],
