@@ -32,7 +32,7 @@ from .failures import Told
 from .interrupts import run_until_interrupted
 from .options import opened
 from .places import examples
-from .results import SHORT, grade_text, results_table
+from .results import SHORT, grade_text, print_results
 from .screen import Screen, say, screen
 
 LOG = "coworkenv-demo.db"
@@ -134,7 +134,7 @@ def _begin(out: Screen, environment: Environment) -> None:
 
 def _tell(out: Screen, log: Log, told: Happened) -> None:
     results = told.results
-    out.print(results_table(results, out.width))
+    print_results(out, results)
     _paragraph(
         out,
         "A trap may well win in a twin where its mistake does not matter: here, where nobody else comes to lunch. "

@@ -14,9 +14,7 @@ from typing import Any
 
 import click
 import msgspec
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...events.coherence import events_of
@@ -27,7 +25,7 @@ from ..effects import prompt_after
 from ..grading import read_grading
 from ..plan import document_of, world_from
 from ..printable import as_json as json_text
-from ..printable import elided, printable, printable_lines
+from ..printable import printable, printable_lines
 from ..replay import state_after
 from ..show import conversation, event_line, moments_json, start_of, state_lines, timeline
 from ..story import story
@@ -35,8 +33,9 @@ from .checking import say_grade
 from .failures import Told
 from .grades import grades_of
 from .options import SEQ, json_option, log_option, opened, whole
-from .results import SHORT, grade_text, name_of, shares
+from .results import SHORT, grade_text, name_of
 from .screen import Screen, print_json, say, screen
+from .tables import print_table
 
 STATUS = {"ended": "", "suspended": "yellow", "running": "cyan"}
 
@@ -82,28 +81,24 @@ def list_(
     if not rows:
         say(out, "No episodes.")
         return
-    out.print(_table(rows, grades, out.width))
+    _print_list(out, rows, grades)
 
 
-def _table(rows: Sequence[StreamRow], grades: Mapping[str, Any], width: int) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name in ("episode", "environment", "agent", "seed", "result", "events", "when"):
-        table.add_column(name, justify="right" if name in ("seed", "events") else "left", no_wrap=True)
-    forks = 7 * any(row.parent for row in rows)
-    first, second = shares(width - 60 - forks, [name_of(row) for row in rows], [row.agent for row in rows])
-    for row in rows:
-        grade = grades.get(row.id)
-        fork = f" ⑂ {row.parent[:4]}" if row.parent else ""
-        table.add_row(
-            Text(row.id[:SHORT], "dim"),
-            elided(name_of(row), first) + fork,
-            elided(row.agent, second),
-            str(row.seed),
-            grade_text(grade["score"], grade["passed"]) if grade else Text(row.status, STATUS[row.status]),
-            str(row.count),
-            Text(datetime.fromtimestamp(row.created).strftime("%d %b %H:%M"), "dim"),
-        )
-    return table
+def _print_list(out: Screen, rows: Sequence[StreamRow], grades: Mapping[str, Any]) -> None:
+    columns: dict[str, list[str | Text]] = {
+        "episode": [Text(row.id[:SHORT], "dim") for row in rows],
+        "environment": [name_of(row) + (f" ⑂ {row.parent[:4]}" if row.parent else "") for row in rows],
+        "agent": [row.agent for row in rows],
+        "seed": [str(row.seed) for row in rows],
+        "result": [_result(row, grades.get(row.id)) for row in rows],
+        "events": [str(row.count) for row in rows],
+        "when": [Text(datetime.fromtimestamp(row.created).strftime("%d %b %H:%M"), "dim") for row in rows],
+    }
+    print_table(out, columns, spare=("seed", "when", "events"), right=("seed", "events"))
+
+
+def _result(row: StreamRow, grade: Mapping[str, Any] | None) -> Text:
+    return grade_text(grade["score"], grade["passed"]) if grade else Text(row.status, STATUS[row.status])
 
 
 # --- show --------------------------------------------------------------------------------------------------

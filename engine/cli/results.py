@@ -10,8 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 from ...events.event import Json
@@ -19,9 +17,10 @@ from ...events.log import StreamRow
 from ...worlds.checks.scoring import trials
 from ..clocks import length
 from ..grading import Graded
-from ..printable import elided, printable
+from ..printable import printable
 from ..rollouts import Result
 from .screen import Screen, say
+from .tables import print_table
 
 SHORT = 10
 """Digits of an id that are shown: enough to be unique in any log that fits on a disk."""
@@ -70,24 +69,17 @@ def grade_text(score: str, passed: bool) -> Text:
     return Text(f"{float(score):.2f} " + ("passed" if passed else "failed"), "green" if passed else "red")
 
 
-def results_table(results: Sequence[Result], width: int) -> Table:
-    """One row for each environment and agent; its trials are added up."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name in ("environment", "agent", "score", "passed", "events", "virtual time", "episode"):
-        names_something = name in ("environment", "agent", "episode")
-        table.add_column(name, justify="left" if names_something else "right", no_wrap=True, overflow="ellipsis")
+def print_results(console: Screen, results: Sequence[Result]) -> None:
+    """A table with one row for each environment and agent; their trials are added up."""
     groups = grouped(results)
-    first, second = shares(width - 60, [environment for environment, _ in groups], [agent for _, agent in groups])
-    for (environment, agent), group in groups.items():
-        table.add_row(elided(environment, first), elided(agent, second), *_cells(group))
-    return table
-
-
-def shares(room: int, first: Sequence[str], second: Sequence[str]) -> tuple[int, int]:
-    """How wide two columns of names may be, given what both have together: neither gets more than it needs."""
-    wanted = max(map(len, second), default=0)
-    narrow = min(wanted, max(room // 3, room - max(map(len, first), default=0)))
-    return max(12, room - narrow), max(8, narrow)
+    cells = list(zip(*map(_cells, groups.values())))
+    figures = ("score", "passed", "events", "virtual time")
+    columns = {
+        "environment": [environment for environment, _ in groups],
+        "agent": [agent for _, agent in groups],
+        **dict(zip((*figures, "episode"), cells)),
+    }
+    print_table(console, columns, spare=("events", "virtual time"), right=figures)
 
 
 def _cells(group: Sequence[Result]) -> list[Text | str]:
@@ -156,7 +148,7 @@ def _mean(values: Sequence[Fraction]) -> float:
 
 def say_summary(console: Screen, results: Sequence[Result]) -> None:
     """The table, the figures of each agent, and what was not graded or could not be done."""
-    console.print(results_table(results, console.width))
+    print_results(console, results)
     for agent, figures in summary(results)["agents"].items():
         say(console, (f"{printable(agent)}  ", "bold"), *_words(figures))
     missing = dict.fromkeys(name for result in results for name in result.unavailable)
