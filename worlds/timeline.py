@@ -65,24 +65,29 @@ class Timeline:
             if place not in self._triggers
         ]
 
-    def after_step(self, step: Sequence[Event], events: Sequence[Event]) -> list[Scheduled]:
-        """Those whose condition first holds with an event of this step; they fire `after` the step's instant.
+    def after_step(self, step: Sequence[Event], events: Sequence[Event]) -> list[tuple[Happening, Microseconds, int]]:
+        """Those whose condition first holds with an event of this step, the last of the three; they fire `after` the
+        step's instant.
 
         `events` is the stream so far, by `seq`: conditions look back at the calls and messages that events name.
         """
         if not self._by_kind:
             return []
-        held: list[int] = []
+        held: dict[int, int] = {}
         for event in step:
             for place in self._by_kind.get(type(event.body), ()):
                 if place not in held and self._triggers[place].holds(event, events.__getitem__):
-                    held.append(place)
+                    held[place] = event.seq
         if not held:
             return []
         self._waiting = tuple(place for place in self._waiting if place not in held)
         self._index()
         now = step[-1].at
-        return [(self._happenings[place], now + self._happenings[place].after) for place in sorted(held)]
+        return [
+            (happening, now + happening.after, held[place])
+            for place, happening in enumerate(self._happenings)
+            if place in held
+        ]
 
 
 def record_changes(happening: Happening, state: State, keys: Mapping[str, str] | None = None) -> list[RecordEvent]:

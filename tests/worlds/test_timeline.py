@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coworkenv.events.event import ToolReturned
 from coworkenv.worlds.environment import Change, Condition
 from coworkenv.worlds.records import State, initial_state
 from coworkenv.worlds.timeline import ChangeError, Timeline, record_changes
@@ -18,7 +19,7 @@ from .streams import Stream, changed, created, deleted
 
 def feed(timeline: Timeline, stream: Stream, since: int = 0) -> list[tuple[str, int]]:
     step = stream.events[since:]
-    return [(happening.name, at) for happening, at in timeline.after_step(step, stream.events)]
+    return [(happening.name, at) for happening, at, _ in timeline.after_step(step, stream.events)]
 
 
 def test_entries_with_a_time_are_due_at_it_and_those_with_nothing_after_the_start():
@@ -97,7 +98,7 @@ def test_feeding_the_same_steps_again_gives_the_same(actions, cuts):
         return [*fired, timeline.waiting]
 
     assert run() == run()
-    names = [happening.name for step in run()[:-1] for happening, _ in step]
+    names = [happening.name for step in run()[:-1] for happening, *_ in step]
     assert len(names) == len(set(names))
 
 
@@ -158,3 +159,13 @@ def test_each_change_sees_what_those_before_it_did():
 def test_a_change_that_names_not_exactly_one_collection_is_refused(change):
     with pytest.raises(ChangeError):
         outcome(STATE, change)
+
+
+def test_a_happening_says_which_event_met_its_condition() -> None:
+    stream = Stream()
+    timeline = Timeline([Happening(name="one", when=Condition(called="x"), after=5)])
+    stream.calls("x", None)
+    stream.calls("y", None)
+    returned = next(event.seq for event in stream.events if isinstance(event.body, ToolReturned))
+    [(_, at, cause)] = timeline.after_step(stream.events, stream.events)
+    assert (at, cause) == (stream.events[-1].at + 5, returned)
