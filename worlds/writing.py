@@ -135,8 +135,8 @@ def _code(char: str) -> str:
 def with_frozen(text: str, frozen: Frozen) -> str:
     """The text of a file with this `frozen` block in it, in place of the one it has or at its end.
 
-    Everything else stays as it is, comments included. Raises `DocumentError`, also where the text is laid out in such
-    a way that it cannot be done.
+    Everything else stays as it is, comments included; the block's lines end as the others do. Raises `DocumentError`,
+    also where the text is laid out in such a way that it cannot be done.
     """
     body = text.removeprefix("\ufeff")
     document = load(body)
@@ -164,14 +164,15 @@ def _frozen_texts(text: str, document: Document, data: dict[str, Json]) -> Itera
         return
     first = next(iter(spans.values()), (0, 0))[0]
     margin = " " * (first - text.rfind("\n", 0, first) - 1)
-    block = write({"frozen": data}).rstrip("\n").replace("\n", f"\n{margin}")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = write({"frozen": data}).rstrip("\n").replace("\n", f"{newline}{margin}")
     if end:
         end = start + len(text[start:end].rstrip())
         yield text[:start] + block + text[end:]
         return
-    gap = "\n" if text.endswith("\n") else "\n\n"
-    yield f"{text}{gap}{margin}{block}\n"
+    gap = newline if text.endswith("\n") else newline * 2
+    yield f"{text}{gap}{margin}{block}{newline}"
     last = max((stop for _, stop in spans.values()), default=0)
     line = last if text[last - 1 : last] == "\n" else text.find("\n", last) + 1
     if line:
-        yield f"{text[:line]}\n{margin}{block}\n{text[line:]}"
+        yield f"{text[:line]}{newline}{margin}{block}{newline}{text[line:]}"

@@ -5,6 +5,7 @@ Knows files and how findings are told. Does not know what makes an environment f
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 import msgspec
 
 from ...events.event import Json
+from ...worlds.environment import Environment
 from ...worlds.problems import Problem
 from ...worlds.reading import problems, read_environment, read_file
 from ...worlds.schema import environment_schema
@@ -110,29 +112,46 @@ def _say_complaint(out: Screen, complaint: Complaint) -> None:
 def freeze_(names: tuple[str, ...], check: bool, as_json: bool) -> int:
     """Compute what an agent may change, from what the oracle changes in all twins, and write it into the files.
 
-    Only the `frozen` block is touched; every other byte stays.
+    Only the `frozen` block is touched; every other byte stays. An environment that is not fair, as `env validate` says
+    it, is not frozen: exit code 1.
 
     \b
     coworkenv env freeze my-task.yaml
     """
-    stale = False
+    wrong = False
     for name in names:
         path = Path(name)
         if not path.is_file():
             raise Told(f"there is no file {name!r} to freeze")
-        text = read_file(path)
-        frozen_text = with_frozen(text, run_until_interrupted(partial(freeze, read_environment(path))))
-        changed = frozen_text != text
-        stale = stale or changed
-        if changed and not check:
-            path.write_text(frozen_text, encoding="utf-8")
-        word = ("stale" if check else "frozen") if changed else "unchanged"
+        environment = read_environment(path)
+        unfair = run_until_interrupted(partial(_unfair, environment))
+        changed = not unfair and _freeze(path, environment, write=not check)
+        word = "refused" if unfair else ("stale" if check else "frozen") if changed else "unchanged"
+        wrong = wrong or bool(unfair) or (changed and check)
         if as_json:
-            print_json({"file": str(path), "result": word})
-        else:
-            style = "bold red" if changed and check else "green"
-            say(screen(), (printable(str(path)), "bold"), (f"  {word}", style))
-    return int(check and stale)
+            print_json({"file": str(path), "result": word, "complaints": msgspec.to_builtins(unfair)})
+            continue
+        style = "bold red" if word in ("refused", "stale") else "green"
+        say(screen(), (printable(str(path)), "bold"), (f"  {word}", style), ": it is not fair" if unfair else "")
+        for complaint in unfair:
+            _say_complaint(screen(), complaint)
+    return int(wrong)
+
+
+async def _unfair(environment: Environment) -> list[Complaint]:
+    """What makes an environment unfair, apart from what freezing mends."""
+    complaints = (await validate(environment)).complaints
+    return [found for found in complaints if found.severity == "error" and found.kind != "frame"]
+
+
+def _freeze(path: Path, environment: Environment, write: bool) -> bool:
+    """Whether freezing changes a file; it is written if that is wanted."""
+    text = read_file(path)
+    frozen = with_frozen(text, run_until_interrupted(partial(freeze, environment)))
+    if write and frozen != text:
+        mark = codecs.BOM_UTF8 if path.read_bytes().startswith(codecs.BOM_UTF8) else b""
+        path.write_bytes(mark + frozen.encode())
+    return frozen != text
 
 
 @env.command("schema", short_help="Print the JSON Schema for editors.")

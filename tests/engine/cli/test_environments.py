@@ -53,6 +53,37 @@ def test_freezing_adds_one_block_and_leaves_every_other_byte(cli):
     assert "not frozen" not in cli("env", "validate", "desk.yaml").out
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("ceiling: 0, repeat: [paid]", "ceiling: 0, repeat: [lines]", "The trap pays-twice scores at least 1.00"),
+        ('amount: "@line.price"', "amount: 1", "The oracle scores 0."),
+    ],
+)
+def test_an_unfair_environment_is_not_frozen(cli, old, new, finding):
+    DESK.write_text(DESK.read_text().replace(old, new))
+    before = DESK.read_bytes()
+    for words in ([], ["--check"]):
+        ran = cli("env", "freeze", *words, "desk.yaml")
+        assert (ran.code, DESK.read_bytes()) == (1, before)
+        assert finding in ran.out
+        assert "refused" in ran.out
+    [found] = cli("env", "freeze", "desk.yaml", "--json").values
+    assert found["result"] == "refused"
+    assert finding in found["complaints"][0]["message"]
+
+
+def test_freezing_keeps_line_ends_and_the_mark_at_the_beginning(cli):
+    DESK.write_bytes(b"\xef\xbb\xbf" + DESK.read_bytes().replace(b"\n", b"\r\n"))
+    before = DESK.read_bytes()
+    assert cli("env", "freeze", "desk.yaml").code == 0
+    after = DESK.read_bytes()
+    assert after.startswith(before)
+    assert b"frozen:" in after
+    assert after.count(b"\n") == after.count(b"\r\n")
+    assert cli("env", "freeze", "--check", "desk.yaml").code == 0
+
+
 def test_a_file_that_changed_after_freezing_is_stale(cli):
     cli("env", "freeze", "desk.yaml")
     DESK.write_text(DESK.read_text().replace("cheap: 25", "cheap: 26"))
