@@ -14,9 +14,11 @@ from .agent import ActorError
 class UnknownName(ActorError):
     """There is no such thing. The message lists what there is, and names the nearest."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         names = list(known)
-        super().__init__(f"there is no {kind} `{name}`{nearest(name, names)}; there is {', '.join(names) or 'none'}")
+        place = f" in {where}" if where else ""
+        listed = ", ".join(names) or "none"
+        super().__init__(f"there is no {kind} `{name}`{place}{nearest(name, names)}; there is {listed}")
         self.kind = kind
         self.name = name
         self.known = tuple(names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..agents.agent import Answer, Outside, Perform
 from ..events.event import EffectResolved
 from ..events.normalise import normalise
+from . import given
 from .effects import Effects, Journal
 from .recording import Exhausted
 from .seats import Pending
@@ -62,14 +63,15 @@ class Asking:
     async def answer(self, pending: Pending) -> tuple[EffectResolved, Outside | None]:
         """What the journal or the real world answers. The only place where an episode waits in real time.
 
-        Raises Exhausted if neither can answer, Unavailable if the real world does not.
+        Raises Exhausted if neither can answer, Unavailable if the real world does not, BadOperation for
+        an answer that is none.
         """
         logged = self.journal.resolved.get(pending.seq)
         if logged is not None:
             return logged, None
         if self._effects is None:
             raise Exhausted(f"the log has no answer to effect {pending.seq}")
-        outside = await self._effects.outcome(pending.seq)
+        outside = given.outside(await self._effects.outcome(pending.seq))
         answer = outside.answer
         resolved = EffectResolved(
             effect=pending.seq,

@@ -1,7 +1,8 @@
 """The operations of an actor, as values that it yields to the kernel.
 
-Knows what can be asked for. Does not know how the kernel answers. Each operation is a frozen struct and its own
-awaitable: `await Send(…)` hands the struct to whoever drives the coroutine, and gives back what that one sends in.
+Knows what can be asked for, and has what is given looked at (`given`). Does not know how the kernel answers.
+Each operation is a frozen struct and its own awaitable: `await DoSend(…)` hands it to whoever drives the coroutine, and
+gives back what that one sends in.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.agent import Answer, Call, Interrupted, Message, Perform, Request, Result
-from ..events.event import Event, Json
+from ..events.event import AGENT, Event, Json
 from ..worlds.service import Draw, Tool
 from ..worlds.world import World
+from . import given
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -36,7 +38,7 @@ class DoSend(Operation, frozen=True):
     to: str
     text: str
     reply_to: int | None
-    gives: Mapping[str, Json]
+    gives: dict[str, Json]
     mark: str | None
 
 
@@ -111,7 +113,7 @@ class KernelContext:
         return self._seat.take_unread()
 
     def call(self, *calls: Call) -> Awaitable[list[Result]]:
-        return DoCalls(calls)
+        return DoCalls(tuple([given.call(call) for call in calls]))
 
     def send(
         self,
@@ -122,28 +124,42 @@ class KernelContext:
         gives: Mapping[str, Json] | None = None,
         mark: str | None = None,
     ) -> Awaitable[int]:
-        return DoSend(to, text, reply_to, gives or {}, mark)
+        return DoSend(
+            given.person(to, self._kernel.people, () if self._seat.name == AGENT else self._kernel.seats),
+            given.text("the text of context.send()", text),
+            given.message(reply_to, self._kernel.events),
+            given.gives(gives),
+            None if mark is None else given.text("`mark` of context.send()", mark),
+        )
 
     async def receive(self, timeout: int | None = None) -> list[Message]:
-        received: tuple[list[Message], dict[int, Answer]] = await DoReceive(timeout, False)
+        received: tuple[list[Message], dict[int, Answer]] = await DoReceive(_timeout(timeout), False)
         return received[0]
 
     def receive_or_answers(self, timeout: int | None = None) -> Awaitable[tuple[list[Message], dict[int, Answer]]]:
-        return DoReceive(timeout, True)
+        return DoReceive(_timeout(timeout), True)
 
     def sleep(self, duration: int) -> Awaitable[None]:
-        return DoSleep(duration)
+        return DoSleep(given.span("the duration of context.sleep()", duration))
 
     def effect(
         self, request: Request, perform: Perform, *, interruptible: bool = False
     ) -> Awaitable[Answer | Interrupted]:
-        return DoEffect(request, perform, interruptible, True)
+        return DoEffect(given.request(request, perform), perform, bool(interruptible), True)
 
     def start(self, request: Request, perform: Perform) -> Awaitable[int]:
-        return DoEffect(request, perform, False, False)
+        return DoEffect(given.request(request, perform), perform, False, False)
 
     def cancel(self, effect: int, reason: str) -> Awaitable[None]:
-        return DoCancel(effect, reason)
+        return DoCancel(given.number("the effect of context.cancel()", effect), given.text("the reason", reason))
 
     def cut(self, reason: str, messages: Sequence[int], shortened: Sequence[int]) -> Awaitable[None]:
-        return DoCut(reason, tuple(messages), tuple(shortened))
+        return DoCut(
+            given.text("the reason of context.cut()", reason),
+            given.numbers("`messages` of context.cut()", messages),
+            given.numbers("`shortened` of context.cut()", shortened),
+        )
+
+
+def _timeout(timeout: int | None) -> int | None:
+    return None if timeout is None else given.span("the timeout of a receive", timeout)

@@ -15,12 +15,13 @@ import trio
 from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
 from ..events.codec import decode
-from ..events.errors import LogError, StreamEnded, StreamExists
+from ..events.errors import LeaseHeld, LogError, StreamEnded, StreamExists
 from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
 from . import wall
 from .branching import branch
 from .effects import Effects, Journal
+from .failing import TRACEBACK
 from .inheritance import known
 from .kernel import Kernel
 from .leases import take
@@ -29,6 +30,7 @@ from .plan import (
     Plan,
     agent_name,
     changes_of,
+    check_agent,
     episode_id,
     forks_of,
     plan_of,
@@ -43,16 +45,19 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["ended", "suspended"]
     reason: str
     events: Sequence[Event]
+    failure: str | None = None
+    """The traceback of the first actor that failed: in no event, and kept beside the log at its `actor.failed`."""
 
 
 def plan_row(plan: Plan) -> StreamRow:
     """What people look for when they look for this episode."""
     name, _, twin = plan.world.id.partition("@")
+    started = plan.started()
     return StreamRow(
-        id=episode_id(plan.started()),
+        id=episode_id(started),
         environment=name,
         twin=twin or None,
-        agent=agent_name(plan.agent.specification),
+        agent=agent_name(started.agent),
         seed=plan.seed,
         trial=plan.trial,
         **wall.here(),
@@ -68,7 +73,13 @@ async def play(plan: Plan, recorder: Recorder | None = None) -> Episode:
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return Episode(id=episode_id(started), status="ended", reason=kernel.reason or "", events=kernel.events)
+    return Episode(
+        id=episode_id(started),
+        status="ended",
+        reason=kernel.reason or "",
+        events=kernel.events,
+        failure=kernel.failure,
+    )
 
 
 async def _finish(kernel: Kernel) -> Exception | None:
@@ -85,14 +96,18 @@ async def _finish(kernel: Kernel) -> Exception | None:
 async def run_episode(plan: Plan, log: Log) -> Episode:
     """Play an episode into a log that is being written to (`log.writing()`).
 
-    If the log has it already: an ended one is returned as it is, another is gone on with.
+    If the log has it already: an ended one is returned as it is, another is gone on with, unless another process is at
+    it (EpisodeError). Raises EpisodeError, too, for an agent that does not suit the world.
     """
     row = plan_row(plan)
+    check_agent(plan.world, plan.agent.specification)
     try:
         appender = log.begin(row, wall.holder(), wall.now())
-    except StreamExists:
+        return await _play_on(plan, appender, [], Journal())
+    except StreamExists:  # from before, or since a moment ago, when another process was quicker
         return await _go_on(log, log.row(row.id), plan)
-    return await _play_on(plan, appender, [], Journal())
+    except LeaseHeld as held:
+        raise _played_by(row.id, held) from held
 
 
 async def resume_episode(log: Log, stream: str, perform: Perform | None = None) -> Episode:
@@ -112,16 +127,31 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
     events = [decode(data, log.blob) for data in raw]
     if row.status == "ended":
         await trio.lowlevel.checkpoint()
-        return Episode(id=row.id, status="ended", reason=row.reason, events=events)
+        return Episode(id=row.id, status="ended", reason=row.reason, events=events, failure=_failure(log, row))
     plan = plan or plan_of(events, perform)
     try:
         appender = take(log, row.id)
     except StreamEnded:  # Somebody has brought it to its end in between.
         return await _go_on(log, log.row(row.id), plan, perform)
+    except LeaseHeld as held:
+        raise _played_by(row.id, held) from held
     if appender.count != len(raw):  # Somebody has gone on with it in between; now nobody else can.
         raw = [data for _, data, _ in log.read_raw(row.id)]
         events = [decode(data, log.blob) for data in raw]
     return await _play_on(plan, appender, raw, known(log, row.id, events), forks_of(events), perform)
+
+
+def _played_by(stream: str, held: LeaseHeld) -> EpisodeError:
+    left = f"if that has crashed, it can be gone on with in {max(0, held.until - wall.now()):.0f} s"
+    return EpisodeError(f"episode {stream} is being played by {held.holder}, and will be in this log; {left}")
+
+
+def _failure(log: Log, row: StreamRow) -> str | None:
+    """The traceback that is kept of an ended episode."""
+    if row.reason != "failed":
+        return None
+    kept = (seen.content for seen in log.observations(row.id) if seen.name == TRACEBACK)
+    return next((content.decode("utf-8", "replace") for content in kept), None)
 
 
 async def _play_on(
@@ -172,7 +202,8 @@ async def conclude(
                 failure = failure or error
             else:
                 failure = failure or appender.untold
-    return Episode(id=stream, status=status, reason=reason, events=kernel.events), failure
+    episode = Episode(id=stream, status=status, reason=reason, events=kernel.events, failure=kernel.failure)
+    return episode, failure
 
 
 async def execute(

@@ -26,7 +26,7 @@ from .episode import Episode, conclude, execute, resume_episode
 from .inheritance import known
 from .kernel import ENDED, Kernel
 from .leases import take
-from .plan import EpisodeError, agent_name, changes_of, forks_of, plan_of
+from .plan import EpisodeError, agent_name, changes_of, check_agent, forks_of, plan_of
 from .recording import Comparing, Divergence, Recording
 
 _encode = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
@@ -51,6 +51,8 @@ async def fork_episode(
         raise EpisodeError(f"episode {row.id} has events 0 to {len(stored) - 1}; it cannot be forked at {at}")
     events = [decode(data, log.blob) for _, data, _ in stored]
     plan = plan_of(events, perform)
+    if "agent" in changes:
+        check_agent(plan.world, changes["agent"])
     changed = changes_of(plan.world, changes, perform)
     episode: Episode | None = None
     failure: Exception | None = None

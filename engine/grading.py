@@ -14,11 +14,12 @@ from hashlib import sha256
 import msgspec
 
 from ..events.coherence import events_of
-from ..events.errors import LogCorrupt, StreamExists
+from ..events.errors import LeaseHeld, LogCorrupt, StreamEnded, StreamExists
 from ..events.event import WORLD, AnyBody, CheckGraded, Event, GradingEnded, GradingStarted, Json
 from ..events.log import Grade as KeptGrade
 from ..events.log import Log, StreamRow
 from ..worlds.checks.evaluate import Verdict
+from ..worlds.checks.evidence import StreamError
 from ..worlds.checks.scoring import Grade, Rubric
 from ..worlds.world import World
 from . import wall
@@ -46,14 +47,27 @@ async def grade_episode(
     """Grade an episode by its own checks, or by those of `world`; None where there is no scoring rule.
 
     Written once: the same episode under the same grader is read back. The log must be being written to. `events` are
-    the episode's, where they are at hand.
+    the episode's, where they are at hand. Raises EpisodeError for one that has not ended, or that another world's
+    grader cannot read.
     """
     row = log.row(stream)
+    if row.kind != "episode":
+        raise EpisodeError(f"stream {row.id} is a grading; only episodes are graded")
+    if row.status != "ended":
+        raise EpisodeError(
+            f"episode {row.id} has not ended, and what it may still earn is not known; resume it first. How far it is "
+            "on its way, `Grader` of `worlds.checks.scoring` tells"
+        )
     events = events_of(log, row.id) if events is None else events
     rubric = _rubric(world.document) if world else _rubric(document_of(events))
     if rubric is None:
         return None
-    verdict = rubric.grade(events)
+    try:
+        verdict = rubric.grade(events)
+    except StreamError as error:
+        own = world_from(document_of(events))
+        other = f"; the episode is of {own.id}, the file describes {world.id}" if world is not None else ""
+        raise EpisodeError(f"episode {row.id} cannot be graded so: {str(error).rstrip('.')}{other}") from error
     name = grading_id(row.digest, verdict.grader)
     return await _written(log, row, name, verdict)
 
@@ -75,15 +89,19 @@ async def _written(log: Log, row: StreamRow, name: str, verdict: Grade) -> Grade
     events = grading_events(row, verdict)
     graded = graded_of(name, events)
     stream = msgspec.structs.replace(row, id=name, kind="grading", of=row.id, parent=None, meta={}, **wall.here())
+    kept = (row.id, graded.grader, msgspec.to_builtins(graded))
     try:
-        appender = log.begin(stream, wall.holder(), wall.now())
-    except StreamExists:
-        if log.row(name).status == "ended":
-            log.put_grade(row.id, graded.grader, msgspec.to_builtins(graded))
-            return graded
-        appender = take(log, name)  # left by a grading that was killed before it was committed
-    appender.append(events[appender.count :])
-    await appender.close("ended", "graded", (row.id, graded.grader, msgspec.to_builtins(graded)))
+        try:
+            appender = log.begin(stream, wall.holder(), wall.now())
+        except StreamExists:
+            if log.row(name).status == "ended":
+                log.put_grade(*kept)
+                return graded
+            appender = take(log, name)  # left by a grading that was killed before it was committed
+        appender.append(events[appender.count :])
+        await appender.close("ended", "graded", kept)
+    except (StreamExists, StreamEnded, LeaseHeld):
+        pass  # another process has written it meanwhile, or is about to: the same events, since they have the same name
     return graded
 
 

@@ -11,7 +11,7 @@ agent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -40,10 +40,12 @@ from ..worlds.faults import Faults
 from ..worlds.service import RecordEvent
 from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
+from . import given
 from .asking import Asking, answer_of
 from .context import KernelContext
 from .draw import Drawer
 from .effects import Effects, Journal, cut_answer
+from .failing import TRACEBACK, traceback_of
 from .operations import OPERATIONS, WAITS
 from .order import BOUND, DELIVERY, DUE, LIMIT, TIMELINE, TIMER
 from .recording import Recorder
@@ -89,6 +91,8 @@ class Kernel:
         self._detail = ""
         self.ended_by = ""
         """The actor who finished or failed, if that is the reason."""
+        self.failure: str | None = None
+        """The traceback of the first actor that failed: for its author, and in no event."""
         self._recorder = recorder
         self.asking = Asking(effects, journal or Journal())
         self._timeline = Timeline(world.timeline)
@@ -174,8 +178,8 @@ class Kernel:
         if len(events) > self._stepped:
             if self._timeline:
                 step = events[self._stepped :]
-                for happening, at in self._timeline.after_step(step, events):
-                    self.push(at, TIMELINE, None, self._fire, (happening, step[-1].seq))
+                for happening, at, cause in self._timeline.after_step(step, events):
+                    self.push(at, TIMELINE, None, self._fire, (happening, cause))
             self._stepped = len(events)
             if self._stepped - self._recorded >= self._recorder.handful:
                 self._hand_over()
@@ -341,7 +345,14 @@ class Kernel:
 
     def wake_first(self, data: tuple[Seat, int]) -> None:
         seat = data[0]
-        seat.coroutine = seat.actor.act(KernelContext(self, seat))
+        try:
+            acts = seat.actor.act(KernelContext(self, seat))
+            if not isinstance(acts, Coroutine):
+                raise ActorError(f"`act` of {seat.name} gave {type(acts).__name__!r}; it must be an `async def`")
+        except (Exception, SystemExit) as error:
+            self._fail(seat, error)
+            return
+        seat.coroutine = acts
         self.advance(seat, None)
 
     def wake_timed(self, data: tuple[Seat, int]) -> None:
@@ -378,18 +389,36 @@ class Kernel:
                     return
             raise ActorError(f"{seat.name} did {_RUNAWAY} things without waiting for anything")
         except StopIteration as stop:
-            self._finish(seat, ActorFinished(summary=stop.value if isinstance(stop.value, str) else ""))
-        except Exception as error:
-            # Only our own sentences go into the log: another library's may hold an address or a path.
-            message = str(error) if isinstance(error, ActorError | LogError) else ""
-            self._finish(seat, ActorFailed(error=type(error).__name__, message=message))
+            self._sum_up(seat, stop.value)
+        except (Exception, SystemExit) as error:
+            self._fail(seat, error)
+
+    def _sum_up(self, seat: Seat, summary: object) -> None:
+        """An actor has returned."""
+        try:
+            self._finish(seat, ActorFinished(summary=given.text(f"what `act` of {seat.name} returned", summary)))
+        except ActorError as error:
+            self._fail(seat, error)
+
+    def _fail(self, seat: Seat, error: BaseException, coroutine: object = None) -> None:
+        """An actor has raised; `coroutine` is one that did something else which ends it.
+
+        Only our own sentences go into the event: another library's may hold an address or a path. The whole of it is
+        kept beside the log.
+        """
+        said = traceback_of(error, coroutine)
+        self.failure = self.failure or said
+        self._hand_over()
+        self._recorder.observe(len(self.events), said.encode("utf-8", "replace"), TRACEBACK)
+        message = str(error) if isinstance(error, ActorError | LogError | ForeignAwait) else ""
+        self._finish(seat, ActorFailed(error=type(error).__name__, message=message))
 
     def _stray(self, seat: Seat, what: str, foreign: Any = None) -> None:
         """An actor did what only the kernel may do in its place. It is unwound when the step is complete."""
-        message = f"{seat.name} {what}; an actor may await nothing but its context's operations"
-        self._strays.append((seat, seat.coroutine, ForeignAwait(message), foreign))
+        error = ForeignAwait(f"{seat.name} {what}; an actor may await nothing but its context's operations")
+        self._strays.append((seat, seat.coroutine, error, foreign))
         self._unsettled = True
-        self._finish(seat, ActorFailed(error="ForeignAwait", message=message))
+        self._fail(seat, error, seat.coroutine)
 
     def _finish(self, seat: Seat, body: ActorFinished | ActorFailed) -> None:
         seat.wait = "ended"

@@ -1,7 +1,8 @@
 """What each operation of an actor does to an episode.
 
-Knows one operation at a time: what is normalised, what is appended, what goes onto the heap. Does not know the order in
-which the heap is worked off. A handler returns what its operation gives the actor at once, or `WAITS`.
+Knows one operation at a time: what is appended, what goes onto the heap. Does not know the order in which the heap is
+worked off, nor what an actor may give (`given`). A handler returns what its operation gives the actor at once, or
+`WAITS`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..agents.agent import Call
 from ..events.event import AGENT, ContextCut, EffectCancelled, EffectRequested, MessageSent
-from ..events.normalise import normalise
 from .calls import begin_call
 from .context import DoCalls, DoCancel, DoCut, DoEffect, DoReceive, DoSend, DoSleep
 from .effects import fingerprints, prompt_change, request_digest
@@ -28,24 +27,27 @@ WAITS = object()
 def do_calls(kernel: Kernel, seat: Seat, operation: DoCalls) -> object:
     if not operation.calls:
         return []
-    calls = tuple(call if call.normal else Call(call.tool, normalise(call.args)[0], True) for call in operation.calls)
     seat.wait = "calls"
-    seat.batch = Batch(calls, [])
+    seat.batch = Batch(operation.calls, [])
     begin_call(kernel, seat, seat.batch)
     return WAITS
 
 
 def do_send(kernel: Kernel, seat: Seat, operation: DoSend) -> object:
-    text, _ = normalise(operation.text)
-    gives, _ = normalise(dict(operation.gives)) if operation.gives else ({}, ())
-    body = MessageSent(to=operation.to, text=text, reply_to=operation.reply_to, gives=gives, mark=operation.mark)
+    body = MessageSent(
+        to=operation.to,
+        text=operation.text,
+        reply_to=operation.reply_to,
+        gives=operation.gives,
+        mark=operation.mark,
+    )
     return kernel.send(seat.name, seat.cause, seat, body)
 
 
 def do_receive(kernel: Kernel, seat: Seat, operation: DoReceive) -> object:
     if seat.unread or (operation.answers and seat.answers):
         return seat.take_unread(), seat.take_answers() if operation.answers else {}
-    if operation.timeout is not None and operation.timeout <= 0:
+    if operation.timeout == 0:
         return [], {}
     seat.wait = "answers" if operation.answers else "receive"
     seat.since = kernel.now
@@ -56,22 +58,20 @@ def do_receive(kernel: Kernel, seat: Seat, operation: DoReceive) -> object:
 
 def do_sleep(kernel: Kernel, seat: Seat, operation: DoSleep) -> object:
     seat.wait = "sleep"
-    kernel.push(kernel.now + max(0, operation.duration), TIMER, seat, kernel.wake_timed, (seat, seat.waits))
+    kernel.push(kernel.now + operation.duration, TIMER, seat, kernel.wake_timed, (seat, seat.waits))
     return WAITS
 
 
 def do_effect(kernel: Kernel, seat: Seat, operation: DoEffect) -> object:
     request = operation.request
-    prompt, _ = normalise(list(request.prompt))
-    settings, _ = normalise(request.settings)
-    prints = fingerprints(prompt)
+    prints = fingerprints(request.prompt)
     bound = kernel.now + max(1, request.price.base)
     body = EffectRequested(
         kind=request.kind,
         digest=request_digest(request, prints),
         bound=bound,
-        settings=settings,
-        prompt=prompt_change(seat.prompts.get(request.kind, ()), prints, prompt),
+        settings=request.settings,
+        prompt=prompt_change(seat.prompts.get(request.kind, ()), prints, request.prompt),
     )
     seat.prompts[request.kind] = prints
     seq = kernel.emit(seat.name, seat.cause, body)

@@ -14,9 +14,11 @@ import msgspec
 
 from ..agents.agent import Actor, ActorError, Perform
 from ..agents.building import build_agent, build_coworkers
+from ..agents.naming import UnknownName
 from ..events.chain import GENESIS, link
 from ..events.codec import encode
 from ..events.coherence import check_coherent
+from ..events.errors import NotJson
 from ..events.event import (
     AGENT,
     SEMANTICS,
@@ -32,6 +34,7 @@ from ..events.event import (
     RecordCreated,
     RecordDeleted,
 )
+from ..events.normalise import normalise
 from ..worlds.compiling import rebuild
 from ..worlds.problems import InvalidEnvironment
 from ..worlds.world import World
@@ -41,6 +44,10 @@ from .effects import Journal
 
 class EpisodeError(Exception):
     """Something that cannot be done with an episode, in a sentence for whoever asked for it."""
+
+
+class Unplayable(EpisodeError):
+    """An actor that a stream names cannot be made here: of a kind that is not known, or with options that are not."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -56,15 +63,41 @@ class Plan(msgspec.Struct, frozen=True):
         return {AGENT: self.agent, **self.coworkers}
 
     def started(self) -> EpisodeStarted:
+        """The first event. Raises EpisodeError for an actor whose specification is not one."""
         return EpisodeStarted(
             environment=self.world.document,
             id=self.world.id,
             start=self.world.start.isoformat(),
             seed=self.seed,
             trial=self.trial,
-            agent=self.agent.specification,
-            coworkers={name: actor.specification for name, actor in self.coworkers.items()},
+            agent=_specification(AGENT, self.agent),
+            coworkers={name: _specification(name, actor) for name, actor in self.coworkers.items()},
         )
+
+
+def _specification(name: str, actor: Actor) -> dict[str, Json]:
+    """What the first event says of an actor. Raises EpisodeError if it could not be read from there again."""
+    given = getattr(actor, "specification", None)
+    if not isinstance(given, dict) or not isinstance(given.get("kind"), str) or not given["kind"]:
+        raise EpisodeError(
+            f"the specification of {name} ({type(actor).__name__}) is {given!r:.80}; it must be an object whose `kind` "
+            "is a text, with all else that may change what the actor does"
+        )
+    try:
+        specification: dict[str, Json] = normalise(given)[0]
+    except NotJson as error:
+        raise EpisodeError(f"the specification of {name} ({type(actor).__name__}) is no JSON: {error}") from error
+    return specification
+
+
+def check_agent(world: World, specification: Mapping[str, Json]) -> None:
+    """Raises EpisodeError, with the nearest name, if the agent is a trap or oracle that this world does not have."""
+    kind = specification.get("kind")
+    if kind == "trap" and specification.get("name") not in world.traps:
+        unknown = UnknownName("trap", str(specification.get("name")), world.traps, where=world.id)
+        raise EpisodeError(str(unknown))
+    if kind == "oracle" and not world.oracle:
+        raise EpisodeError(f"there is no oracle in {world.id}: it has no solution of its own that could be played")
 
 
 def episode_id(started: EpisodeStarted) -> str:
@@ -96,7 +129,8 @@ def document_of(events: Sequence[Event]) -> str:
 def plan_of(events: Sequence[Event], perform: Perform | None = None) -> Plan:
     """The plan that a stream's first event holds; `perform` is asked instead of the model servers that it names.
 
-    Raises EpisodeError if there is none that this release can play, DamagedStream if the events do not belong together.
+    Raises EpisodeError if there is none that this release can play (Unplayable if that is for want of an actor),
+    DamagedStream if the events do not belong together.
     """
     document = document_of(events)
     check_coherent(events)
@@ -111,7 +145,9 @@ def plan_of(events: Sequence[Event], perform: Perform | None = None) -> Plan:
         world = world_from(document)
         agent = build_agent(started.agent, perform=perform)
         coworkers = build_coworkers(world, started.coworkers, perform=perform)
-    except (ActorError, InvalidEnvironment) as error:
+    except ActorError as error:
+        raise Unplayable(str(error)) from error
+    except InvalidEnvironment as error:
         raise EpisodeError(f"the episode's first event cannot be played: {error}") from error
     return Plan(world, agent, coworkers, started.seed, started.trial)
 
@@ -155,14 +191,16 @@ class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def changes_of(world: World, changes: Mapping[str, Json], perform: Perform | None = None) -> Changes:
-    """What a fork changes, from what its event says. Raises EpisodeError for what cannot be read."""
+    """What a fork changes, from what its event says. Raises EpisodeError for what cannot be read, or made."""
     try:
         wanted = msgspec.convert(dict(changes), _Changes)
         actors: dict[str, Actor] = {}
         if wanted.agent is not None:
             actors[AGENT] = build_agent(wanted.agent, perform=perform)
         actors |= build_coworkers(world, wanted.coworkers, perform=perform)
-    except (msgspec.ValidationError, ActorError) as error:
+    except ActorError as error:
+        raise Unplayable(str(error)) from error
+    except msgspec.ValidationError as error:
         raise EpisodeError(f"the changes of a fork cannot be read: {error}") from error
     messages = tuple(
         (said.sender, MessageSent(to=said.to, text=said.text, gives=said.gives, mark=said.mark))

@@ -34,7 +34,7 @@ class Recorder(Protocol):
         """Take the events of one step or of several, all or none."""
         ...
 
-    def observe(self, seq: int, content: bytes) -> object:
+    def observe(self, seq: int, content: bytes, name: str = "response") -> object:
         """Keep what was seen beside the chain."""
         ...
 
@@ -52,7 +52,7 @@ class Unrecorded:
     def append(self, events: Sequence[Event]) -> None:
         pass
 
-    def observe(self, seq: int, content: bytes) -> None:
+    def observe(self, seq: int, content: bytes, name: str = "response") -> None:
         pass
 
     async def barrier(self) -> None:
@@ -133,9 +133,9 @@ class Comparing:
         if self._position < len(self._stored):
             raise Divergence(self._position, self._stored[self._position], None)
 
-    def observe(self, seq: int, content: bytes) -> None:
+    def observe(self, seq: int, content: bytes, name: str = "response") -> None:
         if self._then is not None and not self.replaying:
-            self._then.observe(seq, content)
+            self._then.observe(seq, content, name)
 
     async def barrier(self) -> None:
         if self._then is not None and not self.replaying:

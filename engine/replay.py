@@ -24,7 +24,7 @@ from ..worlds.world import World
 from .agreeing import disagreements
 from .episode import execute
 from .kernel import Kernel
-from .plan import EpisodeError, forks_of, journal_of, plan_of
+from .plan import EpisodeError, Unplayable, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Exhausted
 
 Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed"]
@@ -37,7 +37,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: str
     verdict: Verdict
-    """`identical so far` for an episode that has not ended; `not executed` for one of other semantics, or a grading."""
+    """`identical so far` for an episode that has not ended; `not executed` for one of other semantics, one in which an
+    actor plays who is not known here, or a grading."""
     events: int
     damage: tuple[Finding, ...] = ()
     seq: int | None = None
@@ -97,6 +98,8 @@ async def _execute_again(stream: str, raw: list[bytes], events: list[Event], end
             recorder.finish()
         finally:
             await kernel.close()
+    except Unplayable as error:
+        return verified("not executed", f"its chain is sound; it cannot be executed again here, since {error}")
     except (EpisodeError, Exhausted) as error:
         return verified("different", str(error))
     except Divergence as difference:

@@ -1,7 +1,7 @@
 """Many episodes in one loop.
 
 Knows how many may be under way at once, and that one which fails must not take the others with it. Does not know what
-an episode is about. Results come back in the order of the plans, whatever order they ended in.
+an episode is about. Episodes are begun, and their results told, in the order of the plans, whatever order they end in.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 import trio
 
+from ..agents.agent import ActorError
 from ..events.errors import LogError
 from ..events.event import ToolCalled, ToolReturned
 from ..events.log import Log
@@ -51,7 +52,8 @@ async def rollout(
 ) -> list[Result]:
     """Run and grade every plan in a log that is being written to (`log.writing()`), at most `concurrency` at once.
 
-    `finished` is called with each result as it comes. An episode that cannot be played is a result with status `error`.
+    `finished` is called with each result, in the order of the plans: as soon as it and all before it are there.
+    Whatever goes wrong with one episode is a result with status `error`, and the others go on.
     """
     return await side_by_side([partial(_result, plan, log) for plan in plans], concurrency, finished)
 
@@ -59,19 +61,22 @@ async def rollout(
 async def side_by_side(
     episodes: Sequence[Callable[[], Awaitable[Result]]], concurrency: int, finished: Callable[[Result], None]
 ) -> list[Result]:
-    """Await every episode, at most `concurrency` at once. `finished` is called with each result as it comes."""
-    results: dict[int, Result] = {}
-    gate = trio.CapacityLimiter(concurrency)
+    """Await every episode, at most `concurrency` at once: begun in order, and told to `finished` in order."""
+    results: list[Result | None] = [None] * len(episodes)
+    waiting = iter(enumerate(episodes))
+    told: list[Result] = []
 
-    async def one(place: int, episode: Callable[[], Awaitable[Result]]) -> None:
-        async with gate:
+    async def work() -> None:
+        for place, episode in waiting:
             results[place] = await episode()
-        finished(results[place])
+            while len(told) < len(results) and (result := results[len(told)]) is not None:
+                told.append(result)
+                finished(result)
 
     async with trio.open_nursery() as nursery:
-        for place, episode in enumerate(episodes):
-            nursery.start_soon(one, place, episode)
-    return [results[place] for place in range(len(episodes))]
+        for _ in range(min(concurrency, len(episodes))):
+            nursery.start_soon(work)
+    return told
 
 
 async def _result(plan: Plan, log: Log) -> Result:
@@ -79,17 +84,28 @@ async def _result(plan: Plan, log: Log) -> Result:
         episode = await run_episode(plan, log)
         ended = episode.status == "ended"
         grade = await grade_episode(log, episode.id, plan.world, episode.events) if ended else None
-    except (EpisodeError, LogError, Divergence) as error:
-        return Result(
-            id=None,
-            environment=plan.world.id,
-            agent=agent_name(plan.agent.specification),
-            seed=plan.seed,
-            trial=plan.trial,
-            status="error",
-            reason=str(error),
-        )
-    return result_of(plan, episode, grade)
+        return result_of(plan, episode, grade)
+    except (EpisodeError, LogError, Divergence, ActorError) as error:
+        return _error(plan, str(error))
+    except Exception as error:
+        return _error(plan, f"{type(error).__name__}: {error}")
+
+
+def _error(plan: Plan, reason: str) -> Result:
+    """What came of a plan that could not be played."""
+    try:
+        agent = agent_name(plan.agent.specification)
+    except Exception:  # what went wrong may have been just this
+        agent = type(plan.agent).__name__
+    return Result(
+        id=None,
+        environment=plan.world.id,
+        agent=agent,
+        seed=plan.seed,
+        trial=plan.trial,
+        status="error",
+        reason=reason,
+    )
 
 
 def result_of(plan: Plan, episode: Episode, grade: Graded | None) -> Result:

@@ -27,6 +27,7 @@ from .errors import (
     NotFound,
     NotWriting,
     StreamEnded,
+    StreamExists,
     WrongSeq,
 )
 from .event import Event, Json
@@ -112,7 +113,11 @@ class Log(Protocol):
         ...
 
     def begin(self, row: StreamRow, holder: str, now: float) -> Appender:
-        """`create` and `open` at once. Raises StreamExists or BadRow."""
+        """`create` and `open` at once. Raises StreamExists or BadRow.
+
+        Where another process begins the same stream, the first to commit has it; the other's appender raises
+        StreamExists.
+        """
         ...
 
     def open(self, stream: str, holder: str, now: float, *, steal: bool | str = False) -> Appender:
@@ -130,7 +135,7 @@ class Log(Protocol):
         ...
 
     def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
-        """The streams that agree with every filter given, oldest first."""
+        """The streams that agree with every filter given, oldest first: in the order of `created`."""
         ...
 
     def row(self, stream: str) -> StreamRow: ...
@@ -310,6 +315,10 @@ def check_observed(row: StreamRow, seq: int) -> None:
     """Whether `seq` is an event that an observation can be of. Raises WrongSeq."""
     if not 0 <= seq < row.count:
         raise WrongSeq(f"stream {row.id} has {row.count} events; nothing can be observed at event {seq}")
+
+
+def begun_elsewhere(stream: str, place: object) -> StreamExists:
+    return StreamExists(f"stream {stream} is already in {place}; open it to append to it, or read what it holds")
 
 
 def lease_lost(stream: str) -> LeaseLost:

@@ -17,7 +17,7 @@ import trio
 from .appender import Appender
 from .chain import GENESIS, Finding, RawEvent
 from .codec import Blob, blob_of, decode
-from .errors import Closed, LogLocked, MissingBlob, NotWriting, StreamExists
+from .errors import Closed, LogLocked, MissingBlob, NotWriting
 from .event import Event, Json
 from .log import (
     LEASE,
@@ -28,6 +28,7 @@ from .log import (
     Observation,
     Piece,
     StreamRow,
+    begun_elsewhere,
     check_lease,
     check_observed,
     checked_pieces,
@@ -83,7 +84,7 @@ class MemoryLog(Log):
     def _add(self, row: StreamRow) -> _Stream:
         self._check()
         if row.id in self._streams:
-            raise StreamExists(f"stream {row.id} is already in this log")
+            raise begun_elsewhere(row.id, "this log")
         stream = self._streams[row.id] = _Stream(next(self._keys), row)
         return stream
 
@@ -179,7 +180,7 @@ class MemoryLog(Log):
         names = [piece.id for piece in checked if isinstance(piece, StreamRow)]
         for name in names:
             if name in self._streams or names.count(name) > 1:
-                raise StreamExists(f"stream {name} is already in this log")
+                raise begun_elsewhere(name, "this log")
         stream: _Stream | None = None
         for piece in checked:
             if isinstance(piece, StreamRow):
@@ -218,7 +219,7 @@ class MemoryLog(Log):
     def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
         self._check()
         given = [(name, value) for name, value in filters.items() if value is not None]
-        rows = [stream.row for stream in self._streams.values()]
+        rows = sorted((stream.row for stream in self._streams.values()), key=lambda row: row.created)
         return [row for row in rows if all(getattr(row, name) == value for name, value in given)]
 
     def row(self, stream: str) -> StreamRow:

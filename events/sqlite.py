@@ -43,6 +43,7 @@ from .log import (
     Observation,
     Piece,
     StreamRow,
+    begun_elsewhere,
     check_lease,
     check_observed,
     checked_pieces,
@@ -112,7 +113,7 @@ class SqliteLog(Log):
         if begun is not None and not begun.appender.failed:
             check_lease(row, begun.holder, begun.until, now, False)
         if self._query("SELECT 1 FROM stream WHERE id = ?", row.id):
-            raise StreamExists(f"stream {row.id} is already in {self.path}")
+            raise begun_elsewhere(row.id, self.path)
         appender = Appender(writer, row.id, UNKNOWN, 1, 0, GENESIS)
         self._begun[row.id] = _Begun(appender, msgspec.structs.replace(row, status="running"), holder, now + LEASE)
         writer.opened(appender, now)
@@ -163,10 +164,12 @@ class SqliteLog(Log):
         for part in kept:
             self._begun.pop(part.appender.stream, None)
         for part in lost:
-            part.appender.fail(lease_lost(part.appender.stream))
+            stream = part.appender.stream
+            begun = self._begun.pop(stream, None) is not None
+            part.appender.fail(begun_elsewhere(stream, self.path) if begun else lease_lost(stream))
 
     def _add_begun(self, written: Transaction, appender: Appender) -> None:
-        """Write the row of a stream with its first events. If somebody has made it meanwhile, the lease is lost."""
+        """Write the row of a stream with its first events, unless somebody has made it meanwhile."""
         begun = self._begun[appender.stream]
         with suppress(StreamExists):
             key = written.add_row(begun.row)
@@ -248,7 +251,9 @@ class SqliteLog(Log):
     def rows(self, **filters: Unpack[Filters]) -> list[StreamRow]:
         given = {name: value for name, value in filters.items() if value is not None}
         where = "".join(f' AND "{name}" = ?' for name in given)
-        found = self._query(f"SELECT key, {schema.ROW} FROM stream WHERE true{where} ORDER BY key", *given.values())
+        found = self._query(
+            f"SELECT key, {schema.ROW} FROM stream WHERE true{where} ORDER BY created, key", *given.values()
+        )
         return [_row(cells) for cells in found]
 
     def row(self, stream: str) -> StreamRow:

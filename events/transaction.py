@@ -18,9 +18,9 @@ import msgspec
 from . import schema, seals
 from .appender import Appender, Part
 from .codec import Blob, to_json
-from .errors import DamagedStream, StreamExists
+from .errors import DamagedStream
 from .event import Json
-from .log import Piece, StreamRow
+from .log import Piece, StreamRow, begun_elsewhere
 from .normalise import normalise
 
 
@@ -54,7 +54,7 @@ class Transaction:
                 (*cells, seals.NOTHING),
             )
         except sqlite3.IntegrityError as error:
-            raise StreamExists(f"stream {row.id} is already in {self._path}") from error
+            raise begun_elsewhere(row.id, self._path) from error
         assert added.lastrowid is not None
         self.touch(added.lastrowid)
         return added.lastrowid

@@ -179,7 +179,7 @@ class Steps:
     def append(self, events: Sequence[Event]) -> None:
         self.steps.append(tuple(events))
 
-    def observe(self, seq: int, content: bytes) -> None:
+    def observe(self, seq: int, content: bytes, name: str = "response") -> None:
         pass
 
     async def barrier(self) -> None:

@@ -61,8 +61,8 @@ CASES = {
         lambda event: isinstance(event.body, EffectResolved) and event.actor == "asks",
         (("asks", (Ask(AT, 1, 5),)),),
     ),
-    "due": Case(DUE, _says("thinks"), (("thinks", (Ask(AT - 5, 1, 5), Say("nobody"))),)),
-    "timer": Case(TIMER, _says("sleeps"), (("sleeps", (Sleep(AT), Say("nobody"))),)),
+    "due": Case(DUE, _says("thinks"), (("thinks", (Ask(AT - 5, 1, 5), Say("agent"))),)),
+    "timer": Case(TIMER, _says("sleeps"), (("sleeps", (Sleep(AT), Say("agent"))),)),
     "limit": Case(LIMIT, lambda event: isinstance(event.body, EpisodeEnded)),
 }
 
