@@ -26,6 +26,10 @@ SHORT = 10
 """Digits of an id that are shown: enough to be unique in any log that fits on a disk."""
 
 
+FAILED = "failed"
+"""The reason of an episode that an actor's own error has ended."""
+
+
 def name_of(row: StreamRow) -> str:
     """An environment's id with its twin."""
     return f"{row.environment}@{row.twin}" if row.twin else row.environment
@@ -114,55 +118,72 @@ def grouped(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
     return groups
 
 
-def summary(results: Sequence[Result]) -> dict[str, Json]:
-    """The figures of a run, by agent, in plain values."""
+def summary(results: Sequence[Result], whole: bool = True) -> dict[str, Json]:
+    """The figures of a run, by agent, in plain values; of one that was stopped (not `whole`) without pass^n."""
     agents = {
-        agent: _figures([r for r in results if r.agent == agent]) for agent in dict.fromkeys(r.agent for r in results)
+        agent: _figures([r for r in results if r.agent == agent], whole)
+        for agent in dict.fromkeys(r.agent for r in results)
     }
-    counts = {status: sum(r.status == status for r in results) for status in ("ended", "suspended", "error")}
-    return {"type": "summary", "episodes": len(results), **counts, "agents": agents}
+    return {"type": "summary", "episodes": len(results), **_counts(results), "agents": agents}
 
 
-def _figures(results: Sequence[Result]) -> dict[str, Json]:
-    """Mean score, pass@1 and pass^n: means over environments; n is the smallest number of graded trials of any."""
+def _counts(results: Sequence[Result]) -> dict[str, int]:
+    return {status: sum(r.status == status for r in results) for status in ("ended", "suspended", "error")}
+
+
+def _figures(results: Sequence[Result], whole: bool) -> dict[str, Json]:
+    """Mean score, pass@1 and pass^n: means over environments; n is the smallest number of graded trials of any.
+
+    `failed` counts those that ended because somebody's own code failed; they are graded as any other.
+    """
     graded: dict[str, list[Graded]] = {}
     for result in results:
         if result.grade is not None:
             graded.setdefault(result.environment, []).append(result.grade)
-    ended = sum(result.status == "ended" for result in results)
+    counts = _counts(results)
     count = sum(map(len, graded.values()))
-    figures: dict[str, Json] = {"graded": count, "not_graded": ended - count}
+    failed = sum(result.status == "ended" and result.reason == FAILED for result in results)
+    figures: dict[str, Json] = {"graded": count, "not_graded": counts.pop("ended") - count, **counts, "failed": failed}
     if not graded:
         return {**figures, "mean": None, "pass_at_1": None, "trials": None, "pass_hat": None}
     fewest = min(map(len, graded.values()))
     by_scores = [(grades[0].rule, [Fraction(grade.score) for grade in grades]) for grades in graded.values()]
     means = [sum(scores, Fraction(0)) / len(scores) for _, scores in by_scores]
     at_1 = [trials(rule, scores, 1).pass_at for rule, scores in by_scores]
-    hat = [trials(rule, scores, fewest).pass_hat for rule, scores in by_scores]
-    return {**figures, "mean": _mean(means), "pass_at_1": _mean(at_1), "trials": fewest, "pass_hat": _mean(hat)}
+    hat = [trials(rule, scores, fewest).pass_hat for rule, scores in by_scores] if whole else []
+    figures |= {"mean": _mean(means), "pass_at_1": _mean(at_1)}
+    return {**figures, "trials": fewest if whole else None, "pass_hat": _mean(hat) if whole else None}
 
 
 def _mean(values: Sequence[Fraction]) -> float:
     return round(float(sum(values, Fraction(0)) / len(values)), 6)
 
 
-def say_summary(console: Screen, results: Sequence[Result]) -> None:
+def say_summary(console: Screen, results: Sequence[Result], whole: bool = True) -> None:
     """The table, the figures of each agent, and what was not graded or could not be done."""
     print_results(console, results)
-    for agent, figures in summary(results)["agents"].items():
+    for agent, figures in summary(results, whole)["agents"].items():
         say(console, (f"{printable(agent)}  ", "bold"), *_words(figures))
     missing = dict.fromkeys(name for result in results for name in result.unavailable)
     if missing:
         say(console, ("Tools that are not available here were called: ", "yellow"), printable(", ".join(missing)))
 
 
+_WITHOUT_GRADE = {
+    "not_graded": "ended in environments that have no grader of their own",
+    "suspended": "suspended",
+    "error": "could not be played",
+}
+
+
 def _words(figures: Mapping[str, Any]) -> list[str | tuple[str, str]]:
+    """The figures of one agent in a sentence: scores, then how many have none and why."""
+    without = [f"{figures[name]} {words}" for name, words in _WITHOUT_GRADE.items() if figures[name]]
+    failed = f"   {figures['failed']} ended by a failure of the agent or a coworker" if figures["failed"] else ""
     if figures["mean"] is None:
-        return [
-            (f"{figures['not_graded']} ended, none graded: these environments have no grader of their own", "yellow")
-        ]
-    hat = f"   pass^{figures['trials']} {figures['pass_hat']:.2f}" if figures["trials"] > 1 else ""
+        return [(f"none graded: {', '.join(without)}", "yellow"), (failed, "red")]
+    hat = f"   pass^{figures['trials']} {figures['pass_hat']:.2f}" if (figures["trials"] or 0) > 1 else ""
     words: list[str | tuple[str, str]] = [f"mean {figures['mean']:.2f}   pass@1 {figures['pass_at_1']:.2f}{hat}"]
-    if figures["not_graded"]:
-        words.append((f"   {figures['not_graded']} not graded: no grader of their own", "yellow"))
-    return words
+    if without:
+        words.append((f"   {figures['graded']} graded, {', '.join(without)}", "yellow"))
+    return [*words, (failed, "red")]

@@ -247,16 +247,26 @@ def perform(
         raise unheard[0]
     results.sort(key=lambda result: order.get(result.id or "", count))
     if as_json:
-        print_json({**summary(results), "interrupted": stopped})
+        print_json({**summary(results, whole=not stopped), "interrupted": stopped})
     elif results:
-        say_summary(out, results)
+        say_summary(out, results, whole=not stopped)
     if not as_json:
         _say_next(out, results, kept)
     if stopped:
-        warn(f"stopped: {len(results)} of {count} episodes are done; the rest is in the log as far as it went.")
+        warn(f"stopped: {_progress(log, order)}.")
         warn(f"To go on: {again} `coworkenv resume --all`.".replace("  ", " "))
         return INTERRUPTED
     return int(any(result.status != "ended" for result in results))
+
+
+def _progress(log: Log, order: Mapping[str, int]) -> str:
+    """How far the episodes of a run are by what the log holds of them: some that have ended may not have been told."""
+    found = [row.status for row in log.rows(kind="episode") if row.id in order]
+    ended = found.count("ended")
+    return (
+        f"{ended} of {len(order)} episodes have ended, {len(found) - ended} are suspended, "
+        f"{len(order) - len(found)} were not begun"
+    )
 
 
 @contextmanager

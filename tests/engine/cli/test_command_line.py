@@ -266,6 +266,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_loses_nothing(cli, serve):
     command.send_signal(signal.SIGINT)
     _, errors = command.communicate(timeout=30)
     assert command.returncode == 130, errors
+    assert "stopped: 0 of 3 episodes have ended, 3 are suspended, 0 were not begun." in errors
     assert "coworkenv resume --all" in errors
     assert "Traceback" not in errors
     rows = cli("list", "--json").values

@@ -42,6 +42,9 @@ def test_results_are_one_json_object_a_line_and_then_a_summary(cli):
     assert summary["agents"]["oracle"] == {
         "graded": 2,
         "not_graded": 0,
+        "suspended": 0,
+        "error": 0,
+        "failed": 0,
         "mean": 1.0,
         "pass_at_1": 1.0,
         "trials": 2,
