@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import msgspec
 
+from ...events.errors import DamagedExport, ExportTooLarge, NewerFormat, StreamDiffers
 from ...events.exchange import SUFFIX, check_import, export_episode, import_episode
+from ...events.log import Log, StreamRow
+from ...events.memory import MemoryLog
 from ..grading import read_grading
 from ..printable import printable
 from .failures import Told
@@ -66,20 +71,47 @@ def import_(paths: tuple[str, ...], log_path: str, as_json: bool) -> None:
     coworkenv import *.episode.jsonl.gz
     """
     for path in paths:
+        if Path(path).is_dir():
+            raise Told(f"{path} is a folder; name the files in it")
         if not Path(path).is_file():
             raise Told(f"there is no file {path!r}")
+    new = not Path(log_path).exists()
+    if new:
+        _check(MemoryLog(), paths)  # so that a file that is refused leaves no empty log behind
     with opened(log_path, create=True) as log:
-        for path in paths if len(paths) > 1 else ():
-            with open(path, "rb") as file:
-                check_import(log, file)
+        if len(paths) > 1 and not new:
+            _check(log, paths)
+        before = {row.id for row in log.rows()}
         for path in paths:
-            with open(path, "rb") as file:
+            with open(path, "rb") as file, _named(path):
                 rows = import_episode(log, file)
             for row in rows:
-                if row.kind == "grading" and row.status == "ended":
-                    graded = read_grading(log, row.id)
-                    log.put_grade(graded.episode, graded.grader, msgspec.to_builtins(graded))
-                if as_json:
-                    print_json({"file": path, **msgspec.to_builtins(row)})
-                elif row.kind == "episode":
-                    say(screen(), f"{row.id[:SHORT]}: {row.count} events, from {printable(path)}")
+                _say_imported(log, path, row, row.id in before, as_json)
+            before.update(row.id for row in rows)
+
+
+def _check(log: Log, paths: Sequence[str]) -> None:
+    for path in paths:
+        with open(path, "rb") as file, _named(path):
+            check_import(log, file)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """What is wrong with a file is told with its name."""
+    try:
+        yield
+    except (DamagedExport, ExportTooLarge, NewerFormat, StreamDiffers) as error:
+        raise Told(f"{path}: {error}") from error
+
+
+def _say_imported(log: Log, path: str, row: StreamRow, kept: bool, as_json: bool) -> None:
+    """Tell of one stream of a file; the grade of a grading goes into the table of grades."""
+    if row.kind == "grading" and row.status == "ended":
+        graded = read_grading(log, row.id)
+        log.put_grade(graded.episode, graded.grader, msgspec.to_builtins(graded))
+    if as_json:
+        print_json({"file": path, "kept": kept, **msgspec.to_builtins(row)})
+    elif row.kind == "episode":
+        what = "already there" if kept else f"{row.count} events"
+        say(screen(), f"{row.id[:SHORT]}: {what}, from {printable(path)}")

@@ -356,6 +356,26 @@ def test_a_log_and_an_episode_can_be_counted(cli, played):
     assert both["events"] > one["events"]
 
 
+def test_a_failing_import_names_the_file_and_leaves_no_new_log(cli, played):
+    assert cli("export", played["oracle"], "-o", "good.gz").code == 0
+    Path("bad.gz").write_bytes(Path("good.gz").read_bytes()[:-40])
+    Path("folder").mkdir()
+    for words in (["good.gz", "bad.gz"], ["bad.gz"]):
+        for log in ("new.db", "coworkenv.db"):
+            ran = cli("import", *words, "--log", log)
+            assert (ran.code, ran.out) == (2, "")
+            assert ran.err.startswith("coworkenv: bad.gz: ")
+    assert cli("import", "folder", "--log", "new.db").err.startswith("coworkenv: folder is a folder")
+    assert not Path("new.db").exists()
+
+
+def test_what_is_imported_again_is_said_to_be_there(cli, played):
+    cli("export", played["oracle"], "-o", "a.gz")
+    assert "already there" in cli("import", "a.gz").out
+    assert "already there" not in cli("import", "a.gz", "--log", "new.db").out
+    assert {row["kept"] for row in cli("import", "a.gz", "--json").values} == {True}
+
+
 def test_an_episode_travels_in_a_file_and_arrives_as_it_was_with_its_grade(cli, played):
     assert cli("export", played["oracle"], "-o", "a.gz").code == 0
     assert cli("export", played["oracle"], "-o", "b.gz").code == 0
