@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from ..events.codec import from_json, to_json
 from ..events.event import Json
 from . import claw_eval
 from . import environment as form
-from .dates import moment, placed
+from .dates import check_bounds, moment, placed
 from .document import Path, name
 from .durations import DurationError, microseconds
 from .environment import FORMAT, Environment, Frozen, Part
@@ -164,6 +164,7 @@ def start_of(clock: form.Clock) -> datetime:
         local = moment(clock.start, "clock.start")
         if local.tzinfo is not None:
             raise ValueProblem("a start is a local time, without an offset; the zone is in clock.zone.")
+        check_bounds(local, timedelta(microseconds=_length(clock.deadline, ("clock", "deadline"))))
         return placed(local, clock.zone)
     except ValueProblem as problem:
         raise _invalid(("clock", "zone" if "is not a time zone" in str(problem) else "start"), str(problem)) from None

@@ -14,6 +14,9 @@ from ..events.event import Json
 from .durations import DurationError, microseconds
 from .values import NUMBERS, Spend, ValueProblem, number, text
 
+FIRST, LAST = datetime(2, 1, 1), datetime(9998, 12, 31)
+"""Between these, local, anything can take place."""
+
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
 
@@ -86,6 +89,18 @@ def placed(local: datetime, name: str) -> datetime:
         return early
     says = "is skipped" if after > before else "comes twice"
     raise ValueProblem(f"{local.isoformat('T', 'minutes')} {says} in {name}, where the clocks change then.")
+
+
+def check_bounds(local: datetime, length: timedelta) -> None:
+    """Raises `ValueProblem` if what begins at `local` and takes `length` comes within a year of the calendar's ends.
+
+    So no zone, and no week that somebody looks ahead, leads out of the calendar.
+    """
+    if local < FIRST or length > LAST - local:
+        raise ValueProblem(
+            f"{local.isoformat('T', 'minutes')} is too near the end of the calendar; from the start to the deadline "
+            f"all must lie between {FIRST.date()} and {LAST.date()}."
+        )
 
 
 def in_zone(value: Json, before: Json, after: Json) -> str:

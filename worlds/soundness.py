@@ -107,7 +107,8 @@ def _clock(environment: Environment) -> Iterator[Finding]:
     try:
         start_of(clock)
     except InvalidEnvironment as error:
-        yield from (Finding(tuple(problem.path.split(".")), problem.message) for problem in error.problems)
+        found = (Finding(tuple(problem.path.split(".")), problem.message) for problem in error.problems)
+        yield from (finding for finding in found if finding.path != ("clock", "deadline"))  # that comes below
     for key, text in (("deadline", clock.deadline), ("call", clock.call), ("message", clock.message)):
         yield from length(text, ("clock", key))
 

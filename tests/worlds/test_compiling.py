@@ -180,6 +180,8 @@ def test_a_document_that_is_no_world_is_a_typed_error(document: str, says: str) 
     [
         ("deadline: 2d", "deadline: two days", "clock.deadline"),
         ("zone: Europe/Berlin", "zone: Mars/Base", "clock.zone"),
+        ("start: 2026-03-28T20:00", "start: 9999-12-31T20:00", "clock.start"),
+        ("start: 2026-03-28T20:00, zone: Europe/Berlin", "start: 0001-01-01T00:00, zone: Asia/Tokyo", "clock.start"),
         ("amount: $price}}]", "amount: $prize}}]", "timeline[1].changes[0].record.amount"),
         ("use: payments", "use: nothing", "services.payments.use"),
         ("delay: 10s", "delay: soon", "faults[0]"),

@@ -12,6 +12,7 @@ from ...events.event import Json
 from ..environment import Claim
 from ..matching import Needle, Reading, equal_to, leaves, needle
 from ..patterns import pattern
+from ..values import written
 
 
 class Words:
@@ -67,7 +68,7 @@ def _any_of(needles: Sequence[Needle]) -> Needle:
 
 def shown(value: Json) -> str:
     """A value as part of a sentence; a long one is cut."""
-    text = " ".join(str(value).split())
+    text = " ".join(written(value).split())
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from typing import Any
 import msgspec
 
 from ...events.event import Json
+from ..dates import check_bounds
 from ..service import Tool
+from ..values import ValueProblem
 from ..world import Persona
 from .clock import story_start
 from .endpoint import Kind, Mode
@@ -113,7 +115,7 @@ def load_task(
     except msgspec.ValidationError as error:
         raise TaskError(path, f"It is not a task: {error}.") from None
     loaded = _load_services(file, folder, path, mode)
-    start = clock or story_start({name: rows for _, _, records in loaded for name, rows in records.items()})
+    start = _start(file, clock, {name: rows for _, _, records in loaded for name, rows in records.items()}, path)
     services = _services(file, path, loaded, mode, start, Decimal(error_rate))
     environment = file.environment or _Environment()
     return Task(
@@ -227,6 +229,19 @@ def _tool(spec: _ToolSpec, kind: Kind, route: str) -> Tool:
     endpoint = kind.at(route)
     reads, opens = (endpoint.reads, endpoint.opens) if endpoint else (True, None)
     return Tool(spec.name, spec.description, spec.input_schema or {}, reads=reads, opens=opens)
+
+
+def _start(file: _File, clock: datetime | None, fixtures: Mapping[str, Rows], path: Path) -> datetime:
+    """Virtual time 0, from where the task can be played to its end."""
+    seconds = (file.environment or _Environment()).timeout_seconds
+    try:
+        start = clock or story_start(fixtures)
+        check_bounds(start.replace(tzinfo=None), timedelta(seconds=seconds))
+    except OverflowError:
+        raise TaskError(path, "Its dates are too near the end of the calendar for a story to take place.") from None
+    except ValueProblem as problem:
+        raise TaskError(path, f"The story's start, {problem}") from None
+    return start
 
 
 def _moved(kind: Kind, records: dict[str, Rows], path: Path, start: datetime) -> dict[str, Rows]:

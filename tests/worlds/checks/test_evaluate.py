@@ -108,6 +108,13 @@ def test_the_nearest_record_is_named_with_what_it_has_instead(stream):
     assert says == "0 records of po.orders; at least 1 wanted; the nearest is PO-3, whose qty is 20."
 
 
+def test_values_are_said_as_a_file_writes_them_not_as_python_does(stream):
+    stream.calls("x", None, created("po.orders", "PO-3", sku=None, qty=True, id="PO-3"))
+    found = verdict(stream, expect={"record": "po.orders", "where": {"sku": "K-3", "qty": 26, "id": "PO-3"}})
+    assert "sku is null" in found.says
+    assert "qty is true" in found.says
+
+
 def test_a_reason_stays_short_whatever_the_records_hold(stream):
     records = [created("po.orders", f"PO-{n}", sku="K-3", note="x " * 10_000) for n in range(50)]
     stream.calls("x", None, *records)
@@ -250,7 +257,7 @@ def test_only_looks_at_what_the_agent_created_and_what_is_left_of_it(stream):
     stream.calls("x", None, created("po.orders", "PO-5", sku="K-9"), created("po.orders", "PO-6"))
     found = verdict(stream, *ORDERS, **parts)
     assert not found.passed
-    assert found.says == "New in po.orders and not allowed: PO-5 (sku is K-9), PO-6 (sku is None)."
+    assert found.says == "New in po.orders and not allowed: PO-5 (sku is K-9), PO-6 (sku is null)."
     stream.calls("x", None, deleted("po.orders", "PO-5"), changed("po.orders", "PO-6", sku="K-1"))
     assert passes(stream, *ORDERS, **parts)
 
