@@ -131,12 +131,12 @@ class _Teller:
     def _returned(self, event: Event, body: ToolReturned) -> None:
         called = self._events[body.call]
         took = length(event.at - called.at)
-        then: list[Word] = [("time", f"{took} "), *self._faults.pop(body.call, [])]
+        then: list[Word] = [("quiet", "→ "), ("time", f"{took} "), *self._faults.pop(body.call, [])]
         records = self._records.pop(body.call, [])
         if body.error is not None:
             then.append(("bad", f"✗ {body.error.type}: {body.error.message}"))
         elif not records:
-            then.append(("good", f"→ {_result(body.result)}"))
+            then.append(("good", _result(body.result)))
         words: list[Word] = [("quiet", f"{body.call} returns")]
         self._add("returned", event, words, then=[*then, *records], subject=body.call)
 

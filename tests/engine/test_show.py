@@ -83,6 +83,11 @@ def test_a_call_that_returns_next_is_one_moment_with_its_latency_and_what_it_wro
     assert "files.papers:P-1 created" in says
 
 
+def test_an_arrow_parts_a_call_from_its_result():
+    [line] = [line for line in drawn(asynchronous(), 200) if "files.put" in line and "created" in line]
+    assert re.search(r"files\.put .*drawer: A → 20 s ", line), line
+
+
 def test_an_error_is_told_in_its_own_words():
     assert any("✗ not_found: No such drawer." in line for line in drawn(asynchronous()))
 
@@ -133,7 +138,7 @@ def test_a_refusal_and_a_fault_are_told():
     )
     lines = "\n".join(drawn(events))
     assert "✗ content_filter" in lines
-    assert "fault slow → 2 items" in lines
+    assert "→ 1 s fault slow 2 items" in lines
 
 
 def test_an_escape_sequence_in_a_message_never_reaches_the_screen():
