@@ -49,6 +49,8 @@ def diff(left: str, right: str, log_path: str, as_json: bool) -> int:
         print_json({"left": rows[0].id, "right": rows[1].id, **_plain(found)})
         return int(found.seq is not None)
     out = screen()
+    if not found.same_environment:
+        say(out, ("They play in different environments.", "yellow"))
     for side, row in zip("<>", rows):
         say(
             out,
@@ -57,8 +59,6 @@ def diff(left: str, right: str, log_path: str, as_json: bool) -> int:
         )
     for change in found.began:
         say(out, *_words(change))
-    if not found.same_environment:
-        say(out, ("They play in different environments.", "yellow"))
     if found.seq is None:
         say(out, f"What happened is the same, in all {len(one)} events.")
         return 0

@@ -22,6 +22,7 @@ from ...events.event import EffectRequested, Event, Json
 from ...events.log import Log, StreamRow
 from ..clocks import clock_time, day, length
 from ..effects import prompt_after
+from ..failing import TRACEBACK
 from ..grading import read_grading
 from ..plan import document_of, world_from
 from ..printable import as_json as json_text
@@ -111,10 +112,11 @@ def _result(row: StreamRow, grade: Mapping[str, Any] | None) -> Text:
 @click.option("--state", "view", flag_value="state", help="The records at the end.")
 @click.option("--at", type=SEQ, help="Only up to event N; with --state the records then.")
 @click.option("--prompt", type=SEQ, help="The whole prompt of the request that event N is.")
-@click.option("--event", "single", type=SEQ, help="Event N in full.")
+@click.option("--event", "single", type=SEQ, help="Event N in full, and what was observed then.")
 @click.option(
     "--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw it into an SVG file."
 )
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @log_option
 @json_option
 def show(
@@ -124,6 +126,7 @@ def show(
     prompt: int | None,
     single: int | None,
     svg: Path | None,
+    force: bool,
     log_path: str,
     as_json: bool,
 ) -> None:
@@ -133,6 +136,8 @@ def show(
     coworkenv show 3f2a --at 57
     coworkenv show 3f2a --state
     """
+    if svg is not None and svg.exists() and not force:
+        raise Told(f"{svg} is there already; --force replaces it")
     with opened(log_path) as log:
         row = log.row(name)
         events = events_of(log, row.id, None if at is None else at + 1)
@@ -141,7 +146,7 @@ def show(
         if prompt is not None:
             _show_prompt(events, prompt, as_json)
         elif single is not None:
-            _show_event(events, single)
+            _show_event(log, row, events, single, as_json)
         elif as_json:
             print_json(_plain(log, row, events, view))
         elif row.kind == "grading" and row.of is not None:
@@ -208,10 +213,22 @@ def _draw(log: Log, row: StreamRow, events: Sequence[Event], file: Path) -> None
     say(screen(), f"Drawn into {printable(str(file))}.")
 
 
-def _show_event(events: Sequence[Event], seq: int) -> None:
+def _show_event(log: Log, row: StreamRow, events: Sequence[Event], seq: int, as_json: bool) -> None:
     if seq >= len(events):
         raise Told(f"there is no event {seq}; the last is {len(events) - 1}")
-    print_json(msgspec.structs.asdict(events[seq]))
+    observed = [seen for seen in log.observations(row.id) if seen.seq == seq]
+    event = msgspec.structs.asdict(events[seq])
+    if as_json:
+        sizes = [{"name": seen.name, "bytes": len(seen.content)} for seen in observed]
+        print_json({**event, "observed": sizes})
+        return
+    print_json(event)
+    out = screen()
+    for seen in observed:
+        say(out, ("observed ", "dim"), (printable(seen.name), "bold"), f", {len(seen.content):,} bytes")
+        if seen.name == TRACEBACK:
+            for line in printable_lines(seen.content.decode("utf-8", "replace")):
+                out.print(Text(f"  {line}".rstrip()), soft_wrap=True)
 
 
 def _show_prompt(events: Sequence[Event], seq: int, as_json: bool) -> None:

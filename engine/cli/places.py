@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from ...agents.naming import nearest
-from ...worlds.claw_eval import load_task, load_tasks, world_of
+from ...worlds.claw_eval import Task, load_task, load_tasks, world_of
 from ...worlds.compiling import compile_environment, variants
 from ...worlds.environment import Environment
 from ...worlds.problems import InvalidEnvironment
@@ -29,11 +29,19 @@ _IS_ENVIRONMENT = re.compile(r"""^\s*\{?\s*["']?environment["']?\s*:\s*["']?cowo
 TASK = "task.yaml"
 
 
-class Found(msgspec.Struct):
-    """Worlds in the order in which they were named, and what is wrong with tasks beside them that cannot be played."""
+Mode: TypeAlias = Literal["upstream", "sane"]
 
-    worlds: list[World]
-    problems: list[str]
+
+class Found(msgspec.Struct):
+    """Worlds in the order in which they were named."""
+
+    worlds: list[World] = []
+    problems: list[str] = []
+    """What is wrong with tasks beside them that cannot be played."""
+    notes: list[str] = []
+    """What was asked for in vain, and what was passed over."""
+    tasks: set[str] = set()
+    """The ids of the worlds that are tasks of Claw-Eval."""
 
 
 def examples() -> dict[str, Path]:
@@ -42,20 +50,21 @@ def examples() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
-def find(
-    paths: Sequence[str], *, twins: bool = False, only: str | None = None, mode: Literal["upstream", "sane"] = "sane"
-) -> Found:
+def find(paths: Sequence[str], *, twins: bool = False, only: str | None = None, mode: Mode | None = None) -> Found:
     """The worlds that `paths` mean. Raises `InvalidEnvironment`, `TaskError`, or Told."""
-    found = Found([], [])
+    found = Found()
     problems = []
     for path in paths:
         try:
-            for world in _worlds(path, twins, mode, found.problems):
-                found.worlds.append(world)
+            found.worlds.extend(_worlds(path, twins, mode or "sane", found))
         except InvalidEnvironment as error:
             problems.append(str(error))
     if problems:
         raise Told("\n".join(problems))
+    if mode is not None and not found.tasks:
+        found.notes.append("--mode changes nothing: nothing here is a task of Claw-Eval")
+    if twins and not any("@" in world.id for world in found.worlds if world.id not in found.tasks):
+        found.notes.append("--twins changes nothing: nothing here has twins")
     if only is not None:
         kept = [world for world in found.worlds if fnmatchcase(world.id, only)]
         if not kept:
@@ -65,20 +74,36 @@ def find(
     return found
 
 
-def _worlds(name: str, twins: bool, mode: Literal["upstream", "sane"], problems: list[str]) -> Iterator[World]:
+def _worlds(name: str, twins: bool, mode: Mode, found: Found) -> list[World]:
+    """The worlds of one path; tasks among them are counted in `found`, with what is wrong beside them."""
     path = Path(environment_path(name))
-    if path.is_file() and path.name != TASK:
-        yield from _variants(read_environment(path), twins)
-    elif path.is_file():
-        yield world_of(load_task(path.parent, mode))
-    elif (path / TASK).exists():
-        yield world_of(load_task(path, mode))
-    elif any(child.exists() for child in path.glob(f"*/{TASK}")):
-        tasks, errors = load_tasks(path, mode)
-        problems.extend(map(str, errors))
-        yield from map(world_of, tasks)
+    if path.is_dir():
+        tasks = _tasks(path, mode, found)
+        if tasks is None:
+            return list(_folder(path, twins))
+    elif path.name == TASK:
+        tasks = [load_task(path.parent, mode)]
+    elif path.is_file() or path.is_fifo():
+        return _variants(read_environment(path), twins)
     else:
-        yield from _folder(path, twins)
+        raise Told(f"{path} is neither a file nor a folder")
+    worlds = [world_of(task) for task in tasks]
+    found.tasks.update(world.id for world in worlds)
+    return worlds
+
+
+def _tasks(folder: Path, mode: Mode, found: Found) -> Sequence[Task] | None:
+    """The task that a folder is, or the tasks in it; None where there are none."""
+    if (folder / TASK).exists():
+        return [load_task(folder, mode)]
+    inside = [(child / TASK).exists() for child in folder.iterdir() if child.is_dir()]
+    if not any(inside):
+        return None
+    tasks, errors = load_tasks(folder, mode)
+    found.problems.extend(map(str, errors))
+    if without := inside.count(False):
+        found.notes.append(f"{without} folder{'s have' if without > 1 else ' has'} no {TASK} in {folder}")
+    return tasks
 
 
 def _folder(path: Path, twins: bool) -> Iterator[World]:

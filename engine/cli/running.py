@@ -57,7 +57,7 @@ _THEIRS = "coworkers."
 @click.option("--twins", is_flag=True, help="The twins of each environment, too.")
 @click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches.")
 @click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
-@click.option("--mode", default="sane", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services.")
+@click.option("--mode", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services (sane).")
 @click.option(
     "--durability", default="batch", type=click.Choice(["batch", "each"]), help="each: every step is on disk."
 )
@@ -74,7 +74,7 @@ def run(
     twins: bool,
     only: str | None,
     concurrency: int,
-    mode: Literal["sane", "upstream"],
+    mode: Literal["sane", "upstream"] | None,
     durability: Literal["batch", "each"],
     log_path: str,
     as_json: bool,
@@ -98,8 +98,8 @@ def run(
         ],
         found.problems,
     )
-    for problem in found.problems:
-        warn(problem)
+    for sentence in (*found.problems, *found.notes):
+        warn(sentence)
     with opened(log_path, create=True, durability=durability) as log:
         ended = {row.id for row in log.rows(kind="episode", status="ended")}
         order = {episode_id(plan.started()): place for place, plan in enumerate(plans)}

@@ -5,9 +5,11 @@ Knows consoles. Does not know what is printed.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 from rich.console import Console
@@ -15,6 +17,7 @@ from rich.text import Text
 
 from ...events.event import Json
 from ..printable import as_json
+from .ascii import in_ascii, shows_drawings
 
 PIPED_WIDTH = 100
 """Cells of a line where there is no terminal to ask."""
@@ -30,8 +33,9 @@ class Screen(Console):
 def screen() -> Screen:
     """Standard output. Nothing is read as markup, and no colour is guessed from what a text says."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    file: TextIO = sys.stdout if shows_drawings(sys.stdout) else in_ascii(sys.stdout)
     return Screen(
-        file=sys.stdout,
+        file=file,
         width=None if known else PIPED_WIDTH,
         markup=False,
         highlight=False,
@@ -46,5 +50,10 @@ def say(console: Console, *parts: str | Text | tuple[str, str]) -> None:
 
 
 def print_json(value: Json) -> None:
-    """One value on one line of standard output."""
-    click.echo(as_json(value))
+    """One value on one line of standard output; in ASCII, if that is all it takes."""
+    text = as_json(value)
+    click.echo(text if shows_drawings(sys.stdout) else re.sub(r"[^\x00-\x7f]+", _escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]

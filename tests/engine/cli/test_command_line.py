@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -246,6 +247,21 @@ def test_output_needs_no_terminal_and_no_unicode(cli, played, variables):
     assert ran.returncode == 0, ran.stderr
     assert b"\x1b" not in ran.stdout
     assert b"payments.refunds.create" in ran.stdout
+
+
+def test_a_screen_that_has_only_ascii_shows_lanes_and_whole_json(cli, played):
+    variables = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    for words in (["show", played["oracle"]], ["list"], ["grade", played["noop"]]):
+        ran = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment(**variables))
+        ours = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment(PYTHONUTF8="1"))
+        assert ran.stdout.isascii()
+        assert ran.stdout.count(b"?") == ours.stdout.count(b"?")
+        assert b"|" in ran.stdout or b"+" in ran.stdout
+    Path("desk.yaml").write_text(Path("desk.yaml").read_text("utf-8").replace("Hi! Please", "Hé 🎉! Please"), "utf-8")
+    name = cli("run", "desk.yaml", "-a", "noop", "--json").values[0]["id"]
+    words = ["show", name, "--messages", "--json"]
+    ran = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment(**variables))
+    assert json.loads(ran.stdout)["events"][0]["body"]["text"].startswith("Hé 🎉! Please")
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_loses_nothing(cli, serve):

@@ -93,6 +93,24 @@ def test_claw_eval_tasks_are_recognised_alone_in_a_folder_and_by_their_file(cli)
     assert "no grader of their own" in cli("run", "tasks", "-a", "noop").out
 
 
+def test_what_is_asked_for_in_vain_and_what_is_passed_over_is_noted(cli):
+    claw_eval(Path("tasks/T1"))
+    for name in ("T2", "T3"):
+        Path("tasks", name, "fixtures").mkdir(parents=True)
+    ran = cli("run", "tasks", "-a", "noop", "--twins", "--mode", "upstream", "--json")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "coworkenv: 2 folders have no task.yaml in tasks",
+        "coworkenv: --twins changes nothing: nothing here has twins",
+    ]
+    ran = cli("run", "desk.yaml", "-a", "noop", "--twins", "--mode", "sane", "--json")
+    assert (ran.code, ran.err) == (0, "coworkenv: --mode changes nothing: nothing here is a task of Claw-Eval\n")
+
+
+def test_a_device_is_neither_a_file_nor_a_folder(cli):
+    assert cli("run", "/dev/null", "-a", "noop").err == "coworkenv: /dev/null is neither a file nor a folder\n"
+
+
 def test_one_task_that_cannot_be_read_does_not_hide_the_others(cli):
     claw_eval(Path("tasks/T1"))
     claw_eval(Path("tasks/T2"))
@@ -101,6 +119,9 @@ def test_one_task_that_cannot_be_read_does_not_hide_the_others(cli):
     assert ran.code == 1
     assert len(ran.values) == 2
     assert "T2" in ran.err
+    Path("mine").mkdir()
+    Path("mine/one.yaml").write_text(Path("desk.yaml").read_text())
+    assert len(cli("run", "tasks", "mine", "-a", "noop", "--json").values) == 3
 
 
 def test_a_trap_that_an_environment_lacks_is_told_with_those_that_it_has(cli):
@@ -197,6 +218,26 @@ def test_a_prompt_can_be_read_as_the_model_read_it(cli, serve):
 def test_an_episode_can_be_drawn_into_a_file(cli, played):
     assert cli("show", played["oracle"], "--svg", "episode.svg").code == 0
     assert Path("episode.svg").read_text("utf-8").startswith("<svg")
+    Path("mine.svg").write_text("mine")
+    ran = cli("show", played["oracle"], "--svg", "mine.svg")
+    assert (ran.code, Path("mine.svg").read_text()) == (2, "mine")
+    assert "--force replaces it" in ran.err
+    assert cli("show", played["oracle"], "--svg", "mine.svg", "--force").code == 0
+    assert Path("mine.svg").read_bytes() == Path("episode.svg").read_bytes()
+
+
+def test_what_was_observed_at_an_event_is_listed_and_a_traceback_shown_in_full(cli, played):
+    log = SqliteLog("coworkenv.db")
+    log.put_observation(played["noop"], 3, "response", b'{"raw": "\xc3\xa4"}')
+    log.put_observation(played["noop"], 3, "traceback", b"Traceback:\n  File x\x1b[2J\nValueError: no")
+    log.close()
+    ran = cli("show", played["noop"], "--event", "3")
+    assert "observed response, 13 bytes" in ran.out
+    assert "observed traceback, 38 bytes" in ran.out
+    assert "    File x\\x1b[2J\n  ValueError: no\n" in ran.out
+    [event] = cli("show", played["noop"], "--event", "3", "--json").values
+    assert event["observed"] == [{"name": "response", "bytes": 13}, {"name": "traceback", "bytes": 38}]
+    assert "observed" not in cli("show", played["noop"], "--event", "2").out
 
 
 # --- verify and grade --------------------------------------------------------------------------------------
@@ -346,6 +387,12 @@ def test_two_episodes_are_compared_from_where_they_part(cli, played):
     [found] = cli("diff", played["oracle"], played["noop"], "--json").values
     assert found["seq"] == 3
     assert cli("diff", played["oracle"], played["oracle"]).code == 0
+
+
+def test_a_comparison_of_two_environments_says_so_first(cli):
+    results = cli("run", "desk.yaml", "-a", "noop", "--twins", "--json").values[:2]
+    ran = cli("diff", *(result["id"] for result in results))
+    assert ran.lines[0] == "They play in different environments."
 
 
 def test_a_log_and_an_episode_can_be_counted(cli, played):
