@@ -15,6 +15,7 @@ from .agent import (
     Unavailable,
 )
 from .building import build_agent, build_coworkers
+from .registry import register_agent, register_coworker
 
 __all__ = [
     "Actor",
@@ -31,4 +32,6 @@ __all__ = [
     "Unavailable",
     "build_agent",
     "build_coworkers",
+    "register_agent",
+    "register_coworker",
 ]

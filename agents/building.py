@@ -1,7 +1,8 @@
 """From what somebody asks for, or from what a log says, to an actor.
 
-Knows every kind of agent and coworker there is, how people ask for one (`trap:NAME`, `openai:MODEL`), and how a log
-does (`{"kind": …}`). Does not know what they do. A new kind without options is one line in `_SIMPLE`.
+Knows every kind of agent and coworker that comes with coworkenv, how people ask for one (`trap:NAME`, `openai:MODEL`),
+and how a log does (`{"kind": …}`). Does not know what they do, nor the kinds of other packages (`registry`). A new kind
+without options is one line in `_SIMPLE`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import msgspec
 from ..events.event import Json
 from ..worlds.document import DocumentError, bounded_text, parse
 from ..worlds.world import World
-from .agent import Actor, ActorError, Perform
+from .agent import Actor, Perform
 from .coworker import ModelCoworker, RulesCoworker
 from .explore import Explore, ReadOnly
 from .model import ModelAgent, ModelOptions
 from .naming import UnknownName
 from .persona import PersonaCoworker, PersonaOptions
+from .registry import AGENTS, COWORKERS, BadSpecification, built
 from .sampling import Sampling
 from .scripted import Noop, Oracle, Script, ScriptStep, Trapped
 from .server import Server, server_url
@@ -40,10 +42,6 @@ AGENT_KINDS = (*_SIMPLE, "trap:NAME", "script:FILE", "openai:MODEL")
 COWORKER_KINDS = ("rules", "model:MODEL", "persona:MODEL")
 
 
-class BadSpecification(ActorError):
-    """An agent or a coworker cannot be made from what was asked for."""
-
-
 # --- agents ------------------------------------------------------------------------------------------------
 
 
@@ -57,6 +55,9 @@ class _Steps(msgspec.Struct, frozen=True):
 
 def build_agent(wanted: str | Options, options: Options = _NO_OPTIONS, *, perform: Perform | None = None) -> Actor:
     """The agent that `wanted` names (`oracle`, `trap:NAME`, `script:FILE`, `openai:MODEL` …) or specifies.
+
+    Where no kind of ours is meant, it is one that was registered, or an entry point's; what stands behind its colon is
+    the `name` in its specification.
 
     `options` are added to its specification, except `timeout`, `attempts` and `first_wait`, which say how a model is
     reached. `perform` is asked instead of a server. Raises `UnknownName` or `BadSpecification`.
@@ -74,7 +75,10 @@ def build_agent(wanted: str | Options, options: Options = _NO_OPTIONS, *, perfor
     if kind == "openai":
         chosen = _read(ModelOptions, kind, given)
         return ModelAgent(chosen, connection.to(chosen))
-    raise UnknownName("agent", kind, AGENT_KINDS)
+    agent = built(AGENTS, kind, given)
+    if agent is None:
+        raise UnknownName("agent", kind, AGENT_KINDS)
+    return agent
 
 
 def _specification(name: str) -> dict[str, Json]:
@@ -84,8 +88,8 @@ def _specification(name: str) -> dict[str, Json]:
         if colon:
             raise BadSpecification(f"the agent `{kind}` takes nothing behind its name; write `{kind}`")
         return {"kind": kind}
-    if kind not in _DETAILED:
-        raise UnknownName("agent", name, AGENT_KINDS)
+    if kind not in _DETAILED:  # another package's, if anybody's
+        return {"kind": kind, "name": detail} if detail else {"kind": kind}
     if not detail:
         example = next(known for known in AGENT_KINDS if known.startswith(f"{kind}:"))
         raise BadSpecification(f"the agent `{kind}` needs something behind its name; write `{example}`")
@@ -153,7 +157,10 @@ def _coworker(world: World, name: str, wanted: str | Options, connection: _Conne
     given = dict(wanted)
     kind = str(given.pop("kind", None))
     if kind not in ("rules", "model", "persona"):
-        raise UnknownName("way to play coworkers", kind, COWORKER_KINDS)
+        coworker = built(COWORKERS, kind, given, name)
+        if coworker is None:
+            raise UnknownName("way to play coworkers", kind, COWORKER_KINDS)
+        return coworker
     if kind == "persona":
         if name not in world.personas:
             raise BadSpecification(f"{name} has no persona that a model could play; let them go by their rules")

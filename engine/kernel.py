@@ -410,7 +410,7 @@ class Kernel:
         self.failure = self.failure or said
         self._hand_over()
         self._recorder.observe(len(self.events), said.encode("utf-8", "replace"), TRACEBACK)
-        message = str(error) if isinstance(error, ActorError | LogError | ForeignAwait) else ""
+        message = normalise(str(error))[0] if isinstance(error, ActorError | LogError | ForeignAwait) else ""
         self._finish(seat, ActorFailed(error=type(error).__name__, message=message))
 
     def _stray(self, seat: Seat, what: str, foreign: Any = None) -> None:

@@ -387,9 +387,9 @@ def test_all_shared_tasks_load_and_survive_storage(mode: Any) -> None:
 @pytest.mark.parametrize("date", ["9999-12-31T23:00:00-12:00", "9998-12-30T23:59:00Z"])
 @pytest.mark.parametrize("mode", ["sane", "upstream"])
 def test_a_story_at_the_end_of_the_calendar_is_refused(tmp_path: Path, date: str, mode: Any) -> None:
-    home = write(
-        tmp_path, base(), **{"gmail__inbox.json": [{**mail, "date": date} for mail in RECORDS["gmail"]["messages"]]}
-    )
+    task = base(services=[spec("gmail", "gmail", 9100, GMAIL_FIXTURES=OWN)])
+    mails = [{**mail, "date": date} for mail in RECORDS["gmail"]["messages"]]
+    home = write(tmp_path, task, **{"gmail__inbox.json": mails})
     with pytest.raises(TaskError, match="the end of the calendar"):
         load_task(home, mode)
 
