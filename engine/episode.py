@@ -97,7 +97,7 @@ async def run_episode(plan: Plan, log: Log) -> Episode:
     """Play an episode into a log that is being written to (`log.writing()`).
 
     If the log has it already: an ended one is returned as it is, another is gone on with, unless another process is at
-    it (EpisodeError). Raises EpisodeError, too, for an agent that does not suit the world.
+    it (LeaseHeld). Raises EpisodeError for an agent that does not suit the world.
     """
     row = plan_row(plan)
     check_agent(plan.world, plan.agent.specification)
@@ -141,9 +141,10 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
     return await _play_on(plan, appender, raw, known(log, row.id, events), forks_of(events), perform)
 
 
-def _played_by(stream: str, held: LeaseHeld) -> EpisodeError:
+def _played_by(stream: str, held: LeaseHeld) -> LeaseHeld:
     left = f"if that has crashed, it can be gone on with in {max(0, held.until - wall.now()):.0f} s"
-    return EpisodeError(f"episode {stream} is being played by {held.holder}, and will be in this log; {left}")
+    says = f"episode {stream} is being played by {held.holder}, and will be in this log; {left}"
+    return LeaseHeld(says, holder=held.holder, until=held.until)
 
 
 def _failure(log: Log, row: StreamRow) -> str | None:

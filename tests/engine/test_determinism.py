@@ -128,7 +128,7 @@ async def recorded(name: str) -> tuple[MemoryLog, str]:
 
 async def test_verify_shows_the_first_event_that_a_changed_service_makes_different(monkeypatch: pytest.MonkeyPatch):
     log, name = await recorded("refund")
-    call = declared._Declared.call
+    call = declared.DeclaredService.call
 
     def changed(self: Any, *args: Any) -> Outcome:
         outcome = call(self, *args)
@@ -140,7 +140,7 @@ async def test_verify_shows_the_first_event_that_a_changed_service_makes_differe
         )
         return msgspec.structs.replace(outcome, changes=changes)
 
-    monkeypatch.setattr(declared._Declared, "call", changed)
+    monkeypatch.setattr(declared.DeclaredService, "call", changed)
     verified = await verify(log, name)
     assert verified.verdict == "different"
     assert not verified.good
@@ -155,13 +155,13 @@ async def test_verify_shows_the_first_event_that_a_changed_service_makes_differe
 
 async def test_verify_shows_where_an_answer_of_a_changed_service_differs(monkeypatch: pytest.MonkeyPatch):
     log, name = await recorded("helpdesk")
-    call = declared._Declared.call
+    call = declared.DeclaredService.call
 
     def changed(self: Any, *args: Any) -> Outcome:
         outcome = call(self, *args)
         return msgspec.structs.replace(outcome, result=None)
 
-    monkeypatch.setattr(declared._Declared, "call", changed)
+    monkeypatch.setattr(declared.DeclaredService, "call", changed)
     verified = await verify(log, name)
     assert verified.verdict == "different"
     assert verified.seq == next(event.seq for event in log.read(name) if isinstance(event.body, ToolReturned))

@@ -32,6 +32,7 @@ from coworkenv.events.errors import (
     LogUnusable,
     NewerFormat,
     NotALog,
+    StreamExists,
 )
 from coworkenv.events.event import AnyBody
 from coworkenv.events.log import LEASE
@@ -538,3 +539,31 @@ async def test_readers_do_not_hold_the_writer_up(path: Path, row: StreamRow, sto
             await appender.barrier()
             assert sum(1 for _ in slow) == 5999
             await appender.close("ended")
+
+
+async def test_of_two_that_begin_the_same_stream_the_first_to_commit_has_it(
+    path: Path, row: StreamRow, story: Story
+) -> None:
+    with contextlib.closing(SqliteLog(path)) as one, contextlib.closing(SqliteLog(path)) as other:
+        async with one.writing(), other.writing():
+            first, second = one.begin(row, "one", 0.0), other.begin(row, "other", 0.0)
+            first.append(story(3))
+            await first.barrier()
+            second.append(story(3))
+            with pytest.raises(StreamExists, match="is already in"):
+                await second.barrier()
+            with pytest.raises(StreamExists):
+                other.begin(row, "other", 0.0)
+            with pytest.raises(LeaseHeld, match="one"):
+                other.open(row.id, "other", 0.0)
+            first.append(story(2, 3))
+            await first.close("ended", "finished")
+        assert [each.count for each in one.rows()] == [5]
+        assert verify_stream(one, row.id) == ()
+
+
+def test_rows_are_in_the_order_in_which_their_streams_were_begun(path: Path, row: StreamRow) -> None:
+    with contextlib.closing(SqliteLog(path)) as log:
+        for created in (3.0, 1.0, 2.0):
+            log.create(msgspec.structs.replace(row, id=f"{int(created):08x}", created=created))
+        assert [each.created for each in log.rows()] == [1.0, 2.0, 3.0]
