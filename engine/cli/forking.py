@@ -22,7 +22,6 @@ from ..plan import document_of, world_from
 from ..printable import printable
 from ..replay import state_after
 from .failures import Told
-from .fitting import unfit
 from .interrupts import run_until_interrupted
 from .options import SEED, SEQ, json_option, log_option, opened, pairs, value_of
 from .results import SHORT, grade_text
@@ -108,8 +107,6 @@ def _changes(
         changes["seed"] = seed
     if agent is not None:
         changes["agent"] = build_agent(agent).specification
-        if lack := unfit(world, changes["agent"]):
-            raise Told(lack)
     if coworkers:
         wanted = pairs(coworkers, "a coworker")
         changes["coworkers"] = {who: actor.specification for who, actor in build_coworkers(world, wanted).items()}

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from typing import Any
 
@@ -135,6 +136,7 @@ def _told(error: BaseException) -> int:
 
 
 def warn(message: str) -> None:
-    """Say something on standard error."""
+    """Say something on standard error; where nobody takes it, the exit code must do."""
     first, *rest = printable_lines(message)
-    click.echo("\n".join([f"coworkenv: {first}", *rest]), err=True)
+    with suppress(OSError):
+        click.echo("\n".join([f"coworkenv: {first}", *rest]), err=True)

@@ -21,11 +21,10 @@ from ...events.log import Log, StreamRow
 from ...worlds.world import World
 from ..episode import resume_episode
 from ..grading import grade_episode
-from ..plan import Plan, episode_id, plan_of
+from ..plan import EpisodeError, Plan, agent_name, check_agent, episode_id, plan_of
 from ..printable import printable
 from ..rollouts import Result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
-from .fitting import unfit
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
@@ -113,12 +112,19 @@ def run(
 
 def _fitting(plans: Sequence[Plan], problems: list[str]) -> list[Plan]:
     """The plans whose agents the worlds have; what the others lack is added to `problems`. Raises Told if all do."""
-    lacks = [unfit(plan.world, plan.agent.specification) for plan in plans]
-    told = list(dict.fromkeys(lack for lack in lacks if lack is not None))
-    if plans and all(lacks):
-        raise Told("\n".join([*problems, *told]))
-    problems.extend(told)
-    return [plan for plan, lack in zip(plans, lacks) if lack is None]
+    fitting: list[Plan] = []
+    lacks: dict[tuple[str, str], str] = {}
+    for plan in plans:
+        try:
+            check_agent(plan.world, plan.agent.specification)
+            fitting.append(plan)
+        except EpisodeError as error:
+            # Twins lack what their base lacks: once is enough.
+            lacks.setdefault((plan.world.id.partition("@")[0], agent_name(plan.agent.specification)), str(error))
+    problems.extend(lacks.values())
+    if plans and not fitting:
+        raise Told("\n".join(problems))
+    return fitting
 
 
 def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:

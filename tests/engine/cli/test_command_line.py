@@ -241,6 +241,12 @@ def test_a_run_whose_output_cannot_be_written_says_so_in_one_line(cli, more):
     assert [row["status"] for row in cli("list", "--json").values][:1] == ["ended"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+def test_an_error_that_nobody_can_be_told_of_keeps_its_exit_code(cli):
+    with open("/dev/full", "wb") as full:
+        assert subprocess.run([*PROGRAM, "list"], stderr=full, env=environment(), check=False).returncode == 2
+
+
 @pytest.mark.parametrize("variables", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}, {}])
 def test_output_needs_no_terminal_and_no_unicode(cli, played, variables):
     ran = subprocess.run([*PROGRAM, "show", played["oracle"]], capture_output=True, env=environment(**variables))
