@@ -238,7 +238,7 @@ def _start(file: _File, clock: datetime | None, fixtures: Mapping[str, Rows], pa
         start = clock or story_start(fixtures)
         check_bounds(start.replace(tzinfo=None), timedelta(seconds=seconds))
     except OverflowError:
-        raise TaskError(path, "Its dates are too near the end of the calendar for a story to take place.") from None
+        raise TaskError(path, "With its dates and its time limit, it would reach the end of the calendar.") from None
     except ValueProblem as problem:
         raise TaskError(path, f"The story's start, {problem}") from None
     return start
