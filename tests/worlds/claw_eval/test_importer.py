@@ -383,7 +383,6 @@ def test_all_shared_tasks_load_and_survive_storage(mode: Any) -> None:
         assert not [text for text in hidden if len(text) > 40 and text in seen]
 
 
-@shared
 @pytest.mark.parametrize("date", ["9999-12-31T23:00:00-12:00", "9998-12-30T23:59:00Z"])
 @pytest.mark.parametrize("mode", ["sane", "upstream"])
 def test_a_story_at_the_end_of_the_calendar_is_refused(tmp_path: Path, date: str, mode: Any) -> None:
@@ -400,6 +399,7 @@ def test_a_clock_at_the_end_of_the_calendar_is_refused(tmp_path: Path, year: int
         load_task(write(tmp_path, base(), **INBOX), clock=datetime(year, 6, 1, tzinfo=UTC))
 
 
+@shared
 def test_clocks_are_those_that_the_benchmark_needs() -> None:
     table = [line.split("\t") for line in (SHARED / "clocks.tsv").read_text().splitlines()[1:]]
     wanted = {row[0]: datetime.fromisoformat(row[3]) for row in table}
