@@ -14,7 +14,7 @@ import trio
 
 from ..agents.agent import Perform, Unavailable
 from ..events.appender import Appender
-from ..events.codec import decode
+from ..events.codec import decode_many
 from ..events.errors import LeaseHeld, LogError, StreamEnded, StreamExists
 from ..events.event import EpisodeForked, Event
 from ..events.log import Log, StreamRow
@@ -124,7 +124,7 @@ async def resume_episode(log: Log, stream: str, perform: Perform | None = None) 
 
 async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform | None = None) -> Episode:
     raw = [data for _, data, _ in log.read_raw(row.id)]
-    events = [decode(data, log.blob) for data in raw]
+    events = decode_many(raw, log.blob)
     if row.status == "ended":
         await trio.lowlevel.checkpoint()
         return Episode(id=row.id, status="ended", reason=row.reason, events=events, failure=_failure(log, row))
@@ -137,7 +137,7 @@ async def _go_on(log: Log, row: StreamRow, plan: Plan | None, perform: Perform |
         raise _played_by(row.id, held) from held
     if appender.count != len(raw):  # Somebody has gone on with it in between; now nobody else can.
         raw = [data for _, data, _ in log.read_raw(row.id)]
-        events = [decode(data, log.blob) for data in raw]
+        events = decode_many(raw, log.blob)
     return await _play_on(plan, appender, raw, known(log, row.id, events), forks_of(events), perform)
 
 

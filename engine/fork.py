@@ -7,14 +7,13 @@ executed again, so that whatever was on its way (messages, timers, requests) is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 
 import msgspec
 import trio
 
 from ..agents.agent import Perform
-from ..events.codec import decode
+from ..events.codec import decode_many
 from ..events.errors import NotFound, StreamExists
 from ..events.event import AGENT, EffectCancelled, EpisodeEnded, EpisodeForked, Event, Json, RecordCreated
 from ..events.log import Log, StreamRow
@@ -49,7 +48,8 @@ async def fork_episode(
     stored = list(log.read_raw(row.id))
     if not 0 <= at < len(stored):
         raise EpisodeError(f"episode {row.id} has events 0 to {len(stored) - 1}; it cannot be forked at {at}")
-    events = [decode(data, log.blob) for _, data, _ in stored]
+    raw = [data for _, data, _ in stored]
+    events = decode_many(raw, log.blob)
     plan = plan_of(events, perform)
     if "agent" in changes:
         check_agent(plan.world, changes["agent"])
@@ -57,7 +57,7 @@ async def fork_episode(
     episode: Episode | None = None
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
-        recorder = Comparing([data for _, data, _ in stored])
+        recorder = Comparing(raw)
         kernel = Kernel(
             plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, row.id, events)
         )
@@ -102,9 +102,10 @@ async def _go_on(
     log: Log, row: StreamRow, kernel: Kernel, recorder: Comparing, forked: EpisodeForked, changed: Changes
 ) -> tuple[Episode, Exception | None]:
     """Copy the prefix into the fork's own stream, and play on there."""
-    with suppress(StreamExists):  # empty, left by a fork that was killed before its first commit
-        log.create(row)
-    appender = take(log, row.id)
+    try:
+        appender = log.begin(row, wall.holder(), wall.now())
+    except StreamExists:  # without events, or made since this fork was looked for
+        appender = take(log, row.id)
     for seen in log.observations(forked.parent):
         if seen.seq <= forked.seq:
             appender.observe(seen.seq, seen.content, seen.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from ..events.codec import decode
+from ..events.codec import decode_many
 from ..events.errors import NotFound
 from ..events.event import EffectResolved, EpisodeForked, Event
 from ..events.log import Log
@@ -44,7 +44,7 @@ def _told_to_parent(log: Log, forked: EpisodeForked) -> list[_Told]:
         return []
     if len(raw) <= forked.seq or raw[forked.seq][2].hex() != forked.digest:
         return []  # Another stream of the same name.
-    return _later((decode(data, log.blob) for _, data, _ in raw), forked.seq)
+    return _later(decode_many([data for _, data, _ in raw], log.blob), forked.seq)
 
 
 def _later(events: Iterable[Event], seq: int) -> list[_Told]:
