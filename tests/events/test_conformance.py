@@ -30,6 +30,7 @@ from coworkenv.events.errors import (
 )
 from coworkenv.events.event import ToolCalled
 from coworkenv.events.log import LEASE, Grade, Observation
+from coworkenv.events.verify import checked_events
 
 Story = Callable[..., list[Event]]
 
@@ -469,3 +470,36 @@ def test_a_closed_log_says_so(log: Log, row: StreamRow) -> None:
     for use in (log.rows, log.clear_grades, lambda: log.create(row), lambda: log.row("aaaa"), lambda: log.blob("0")):
         with pytest.raises(Closed):
             use()
+
+
+# --- reading and checking in one go ----------------------------------------------------------------------------
+
+
+async def test_a_sound_stream_is_read_as_it_is(log: Log, row: StreamRow, story: Story) -> None:
+    await write(log, row, story(30))
+    assert list(checked_events(log, row.id)) == story(30)
+
+
+@pytest.mark.parametrize("at", [0, 7, 29])
+async def test_a_damaged_stream_is_read_up_to_the_damage(
+    log: Log, row: StreamRow, story: Story, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(log, row, story(30))
+    rows = list(log.read_raw(row.id))
+    seq, data, digest = rows[at]
+    rows[at] = seq, data.replace(b'"', b"'", 1), digest
+    monkeypatch.setattr(log, "read_raw", lambda stream: iter(rows))
+    read = checked_events(log, row.id)
+    assert [next(read) for _ in range(at)] == story(30)[:at]
+    with pytest.raises(DamagedStream, match=f"at event {at}"):
+        next(read)
+
+
+async def test_a_stream_without_its_end_is_not_read_as_whole(
+    log: Log, row: StreamRow, story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(log, row, story(30))
+    rows = list(log.read_raw(row.id))[:-1]
+    monkeypatch.setattr(log, "read_raw", lambda stream: iter(rows))
+    with pytest.raises(DamagedStream, match="the end"):
+        list(checked_events(log, row.id))
