@@ -12,11 +12,11 @@ import msgspec
 
 from ..events.event import Json
 from ..worlds.environment import Step
+from ..worlds.trapping import BadTrap, bound, edited
 from ..worlds.values import written
-from .agent import Context
+from .agent import ActorError, Context
 from .naming import UnknownName
 from .steps import Player
-from .trapping import bound, edited
 
 
 class Oracle:
@@ -48,9 +48,13 @@ class Trapped:
         if self._name not in traps:
             raise UnknownName("trap", self._name, list(traps))
         trap = traps[self._name]
-        player = Player(context, bound(trap))
+        try:
+            steps, seen = edited(context.world.oracle, trap), bound(trap)
+        except BadTrap as error:
+            raise ActorError(str(error)) from error
+        player = Player(context, seen)
         await player.read_openings()
-        await player.play(edited(context.world.oracle, trap))
+        await player.play(steps)
         return "All steps are done."
 
 

@@ -8,7 +8,7 @@ from coworkenv.agents.building import build_agent
 from coworkenv.agents.naming import UnknownName
 from coworkenv.agents.scripted import Noop, Oracle, Script, ScriptStep, Trapped
 from coworkenv.agents.steps import StepFailed
-from coworkenv.agents.trapping import BadTrap
+from coworkenv.agents.agent import ActorError
 from coworkenv.events.event import ToolError
 from coworkenv.worlds.document import parse
 from tests.agents.stage import MINUTE, SECOND, Stage, world_of
@@ -233,7 +233,7 @@ def test_a_step_can_be_repeated_and_steps_added_at_the_end():
     ],
 )
 def test_a_trap_that_does_not_fit_its_oracle_is_refused(trap, message):
-    with pytest.raises(BadTrap, match=message):
+    with pytest.raises(ActorError, match=message):
         trapped(trap)
 
 

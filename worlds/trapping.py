@@ -11,12 +11,11 @@ from decimal import Decimal
 import msgspec
 
 from ..events.event import Json
-from ..worlds.environment import Step, Trap
-from ..worlds.facts import fill
-from .agent import ActorError
+from .environment import Step, Trap
+from .facts import fill
 
 
-class BadTrap(ActorError):
+class BadTrap(ValueError):
     """A trap that does not fit the oracle it is laid over."""
 
 

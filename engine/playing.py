@@ -1,0 +1,39 @@
+"""Programs played in memory, by the same kernel as every episode: what synthesis validates with.
+
+Knows the `Play` protocol of `worlds.synth.playing`. Nobody who plays here asks anything outside, nothing is encoded
+and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..agents.agent import Context
+from ..agents.building import build_coworkers
+from ..agents.steps import Player
+from ..events.event import Event, Json
+from ..worlds.synth.playing import Program
+from ..worlds.world import World
+from .episode import play
+from .plan import Plan
+
+
+class Programmed:
+    """An agent that follows a program."""
+
+    specification: dict[str, Json] = {"kind": "program"}  # noqa: RUF012
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    async def act(self, context: Context) -> str:
+        player = Player(context, dict(self._program.seen))
+        await player.read_openings()
+        await player.play(self._program.steps)
+        return "All steps are done."
+
+
+async def play_program(world: World, program: Program) -> Sequence[Event]:
+    """The stream of a program in a world. See `worlds.synth.playing.Play`."""
+    plan = Plan(world=world, agent=Programmed(program), coworkers=build_coworkers(world))
+    return (await play(plan)).events

@@ -1,0 +1,1 @@
+"""Synthesis: requirements on capabilities become executable, validated, repaired environments."""

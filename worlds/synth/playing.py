@@ -1,0 +1,109 @@
+"""Playing programs against an environment: what validators need of whoever can play.
+
+Knows programs (steps that an agent follows), runs (what came of one) and the protocol `Play`, which a higher floor
+implements. A `Case` is an environment with all that its validators share: its variants, compiled once, and the runs
+that were made already. Does not know how an episode is played, nor any validator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import msgspec
+
+from ...events.event import ActorFailed, Event, Json
+from ..checks.evaluate import Verdict
+from ..checks.scoring import Rubric
+from ..compiling import plain, variants
+from ..environment import Environment, Step
+from ..trapping import bound, edited
+from ..world import World
+
+
+class Program(msgspec.Struct, frozen=True):
+    """Steps that a scripted agent follows, like an oracle's. Programs of the same name must be the same."""
+
+    name: str
+    steps: tuple[Step, ...] = ()
+    seen: dict[str, Json] = {}
+    """Values that steps already have, by name: what a spoilt agent believes to have seen."""
+
+
+class Play(Protocol):
+    """Plays a program in a world, in memory, with the world's scripted coworkers and seed 0: the whole stream."""
+
+    async def __call__(self, world: World, program: Program) -> Sequence[Event]: ...
+
+
+class Run(msgspec.Struct, frozen=True, dict=True):
+    """What came of one program in one variant."""
+
+    variant: str
+    program: Program
+    events: Sequence[Event]
+    score: Fraction
+    passed: bool
+    rubric: Rubric
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return self.rubric.grade(self.events).verdicts
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Checks that apply and were not passed."""
+        return tuple(verdict.name for verdict in self.verdicts if verdict.applicable and not verdict.passed)
+
+    @property
+    def failure(self) -> str:
+        """What was wrong with the program itself, where a step could not be carried out."""
+        found = next((event.body for event in self.events if isinstance(event.body, ActorFailed)), None)
+        return "" if found is None else f"{found.error}: {found.message}"
+
+
+class Case:
+    """An environment under examination. `environment` should be frozen, or its frame is not held against anybody."""
+
+    def __init__(self, environment: Environment, play: Play) -> None:
+        """Raises `InvalidEnvironment` where it, or a twin, cannot be compiled."""
+        self.environment = environment
+        self.play = play
+        self.worlds: Mapping[str, World] = variants(environment)
+        """The base under "", then each twin."""
+        self._rubrics = {name: Rubric(world) for name, world in self.worlds.items()}
+        self._runs: dict[tuple[str, str], Run] = {}
+
+    @cached_property
+    def data(self) -> dict[str, Json]:
+        """The environment as data, references and all. Not to be changed."""
+        return plain(self.environment)
+
+    async def run(self, program: Program, variant: str = "") -> Run:
+        """What comes of a program in a variant. A run that was made before is not made again."""
+        known = self._runs.get((program.name, variant))
+        if known is None or known.program != program:
+            known = await self._run(program, variant)
+            self._runs[program.name, variant] = known
+        return known
+
+    async def _run(self, program: Program, variant: str) -> Run:
+        events = await self.play(self.worlds[variant], program)
+        rubric = self._rubrics[variant]
+        grader = rubric.grader()
+        for event in events:
+            grader.apply(event)
+        score = grader.score()
+        return Run(variant, program, events, score, score >= rubric.rule.threshold, rubric)
+
+    def oracle(self, variant: str = "") -> Program:
+        """The oracle of a variant (a twin may have steps of its own)."""
+        return Program(f"oracle@{variant}", self.worlds[variant].oracle)
+
+    def trap(self, name: str, variant: str = "") -> Program:
+        """A trap of a variant. Raises `trapping.BadTrap`."""
+        world = self.worlds[variant]
+        trap = world.traps[name]
+        return Program(f"trap:{name}@{variant}", edited(world.oracle, trap), bound(trap))
