@@ -3,12 +3,11 @@
 import msgspec
 import pytest
 
-from coworkenv.agents.agent import Call, Message
+from coworkenv.agents.agent import ActorError, Call, Message
 from coworkenv.agents.building import build_agent
 from coworkenv.agents.naming import UnknownName
 from coworkenv.agents.scripted import Noop, Oracle, Script, ScriptStep, Trapped
 from coworkenv.agents.steps import StepFailed
-from coworkenv.agents.agent import ActorError
 from coworkenv.events.event import ToolError
 from coworkenv.worlds.document import parse
 from tests.agents.stage import MINUTE, SECOND, Stage, world_of
