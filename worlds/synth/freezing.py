@@ -31,10 +31,13 @@ async def freeze(environment: Environment, play: Play) -> Frozen:
     return msgspec.structs.replace(frozen, scores=await _scores(case))
 
 
-async def framed(environment: Environment, play: Play) -> Case:
-    """A case whose frame is the one that freezing would give the environment now. Raises `InvalidEnvironment`."""
+async def framed(environment: Environment, play: Play, *, before: Case | None = None) -> Case:
+    """A case whose frame is the one that freezing would give the environment now. See `Case` for `before`.
+
+    Raises `InvalidEnvironment`.
+    """
     bare = msgspec.structs.replace(environment, frozen=None)
-    case = Case(bare, play)
+    case = Case(bare, play, before=before)
     entries: set[str] = set()
     for variant, world in case.worlds.items():
         examination = Rubric(world).examine()
@@ -44,7 +47,7 @@ async def framed(environment: Environment, play: Play) -> Case:
     services = {name: written_out(spec, ("services", name)) for name, spec in bare.services.items()}
     entries.update(free_entries(services))
     frozen = Frozen(digest=digest(bare), frame=tuple(sorted(entries)))
-    return Case(msgspec.structs.replace(bare, frozen=frozen), play)
+    return Case(msgspec.structs.replace(bare, frozen=frozen), play, before=case)
 
 
 async def case_of(environment: Environment, play: Play) -> Case:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from hashlib import sha256
+from typing import Protocol, TypeAlias
 
 import msgspec
 
+from ...events.codec import from_json, to_json
 from ...events.event import ActorFailed, Event, Json
 from ..checks.evaluate import Verdict
 from ..checks.scoring import Rubric
@@ -67,14 +69,20 @@ class Run(msgspec.Struct, frozen=True, dict=True):
 class Case:
     """An environment under examination. `environment` should be frozen, or its frame is not held against anybody."""
 
-    def __init__(self, environment: Environment, play: Play) -> None:
-        """Raises `InvalidEnvironment` where it, or a twin, cannot be compiled."""
+    def __init__(self, environment: Environment, play: Play, *, before: Case | None = None) -> None:
+        """Raises `InvalidEnvironment` where it, or a twin, cannot be compiled.
+
+        `before` is a case of the environment as it was: what was played in a variant that is only judged otherwise now
+        is not played again.
+        """
         self.environment = environment
         self.play = play
         self.worlds: Mapping[str, World] = variants(environment)
         """The base under "", then each twin."""
         self._rubrics = {name: Rubric(world) for name, world in self.worlds.items()}
         self._runs: dict[tuple[str, str], Run] = {}
+        self._played: dict[str, bytes] = {}
+        self._streams: _Streams = {} if before is None else before._streams
 
     @cached_property
     def data(self) -> dict[str, Json]:
@@ -90,13 +98,22 @@ class Case:
         return known
 
     async def _run(self, program: Program, variant: str) -> Run:
-        events = await self.play(self.worlds[variant], program)
+        events = await self._stream(program, variant)
         rubric = self._rubrics[variant]
         grader = rubric.grader()
         for event in events:
             grader.apply(event)
         score = grader.score()
         return Run(variant, program, events, score, score >= rubric.rule.threshold, rubric)
+
+    async def _stream(self, program: Program, variant: str) -> Sequence[Event]:
+        if variant not in self._played:
+            self._played[variant] = _what_is_played(self.worlds[variant])
+        key = (self._played[variant], program.name)
+        known = self._streams.get(key)
+        if known is None or known[0] != program:
+            known = self._streams[key] = (program, await self.play(self.worlds[variant], program))
+        return known[1]
 
     def oracle(self, variant: str = "") -> Program:
         """The oracle of a variant (a twin may have steps of its own)."""
@@ -107,3 +124,16 @@ class Case:
         world = self.worlds[variant]
         trap = world.traps[name]
         return Program(f"trap:{name}@{variant}", edited(world.oracle, trap), bound(trap))
+
+
+_Streams: TypeAlias = dict[tuple[bytes, str], tuple[Program, Sequence[Event]]]
+"""By what is played in a world, and the program's name."""
+
+_JUDGES = ("title", "capabilities", "checks", "scoring", "oracle", "traps", "frozen")
+"""Parts of a world's document that decide nothing while it is played. Only the first event, which holds the document,
+tells worlds apart that differ in nothing else; no check looks at it."""
+
+
+def _what_is_played(world: World) -> bytes:
+    data = from_json(world.document)
+    return sha256(to_json({name: part for name, part in data.items() if name not in _JUDGES})).digest()
