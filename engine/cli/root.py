@@ -54,7 +54,7 @@ class Root(click.Group):
 
 
 def root(points: Iterable[EntryPoint] | None = None) -> click.Group:
-    """The whole command line. A command that cannot be loaded is warned of; all others work."""
+    """The whole command line."""
     group = Root(
         "coworkenv",
         help="Run agents in simulated workspaces, and look at what they did: every episode is a log that can be shown, "
@@ -63,7 +63,13 @@ def root(points: Iterable[EntryPoint] | None = None) -> click.Group:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     click.version_option(_version(), prog_name="coworkenv")(group)
-    for point in entry_points(group=GROUP) if points is None else points:
+    hang(group, entry_points(group=GROUP) if points is None else points)
+    return group
+
+
+def hang(group: click.Group, points: Iterable[EntryPoint]) -> None:
+    """Add the commands of entry points to a group. One that cannot be loaded is warned of; all others work."""
+    for point in points:
         try:
             commands = point.load()
             for command in commands if isinstance(commands, list | tuple) else [commands]:
@@ -72,7 +78,6 @@ def root(points: Iterable[EntryPoint] | None = None) -> click.Group:
                 group.add_command(command)
         except Exception as error:
             warn(f"the commands {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")
-    return group
 
 
 def _version() -> str:

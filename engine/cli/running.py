@@ -87,7 +87,7 @@ def run(
     coworkenv run tasks/ --agent openai:gpt-5 --trials 3 -o temperature=0.7
     """
     found = find(paths, twins=twins, only=only, mode=mode)
-    wanted = _options(options, base_url)
+    wanted = model_options(options, base_url)
     plans = _fitting(
         [
             plan
@@ -127,7 +127,7 @@ def _fitting(plans: Sequence[Plan], problems: list[str]) -> list[Plan]:
     return fitting
 
 
-def _options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:
+def model_options(settings: Sequence[str], base_url: str | None) -> dict[str, Json]:
     wanted = {name: value_of(value) for name, value in pairs(settings, "an option").items()}
     return {**wanted, **({"url": base_url} if base_url else {})}
 
@@ -136,7 +136,7 @@ def _plans(
     world: World, agent: str, coworkers: str, options: Mapping[str, Json], trials: int, seed: int
 ) -> Iterator[Plan]:
     """The plans of one world's trials. Options are the models': rules and scripts have none."""
-    own, theirs = _shares(options, agent.startswith("openai"), coworkers != "rules")
+    own, theirs = shares(options, agent.startswith("openai"), coworkers != "rules")
     for trial in range(trials):
         yield Plan(
             world=world,
@@ -147,7 +147,7 @@ def _plans(
         )
 
 
-def _shares(options: Mapping[str, Json], agent: bool, coworkers: bool) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+def shares(options: Mapping[str, Json], agent: bool, coworkers: bool) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
     """The options of the agent's model and of the coworkers', where these have one. Raises Told for those of nobody.
 
     `coworkers.NAME` is the coworkers'. Any other is the agent's; everybody's, if it says where and how patiently models

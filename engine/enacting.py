@@ -1,0 +1,245 @@
+"""The oracle, or one of its traps, as a model: what it does, done through the agent that a chat model plays.
+
+Knows how a scripted player's operations become the decisions of a model, one after the other. Does not know prompts:
+`agents.model` shows the model agent's own, so a demonstration looks exactly as the student will find its work, at a
+model's pace and with a model's prices. The player sees only what the model agent has been shown.
+
+What the "model" answers is a function of what the agent has seen, so an episode that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Generator, Sequence
+from decimal import ROUND_UP, Decimal
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from ..agents.agent import ActorError, Answer, Call, Context, Message, Outside, Perform, Request, Result
+from ..agents.counting import UTF8_4, as_json, utf8_4
+from ..agents.model import ModelAgent, ModelOptions
+from ..agents.prompts import FINISH, OWN_TOOLS, SEND, WAIT, wire_names
+from ..agents.steps import Player
+from ..events.event import Json
+from ..worlds.trapping import BadTrap, bound, edited
+
+_MINUTE = 60_000_000
+_LONGEST = Decimal(100_000)
+"""Minutes that one `wait` may take; who wants to wait longer waits again."""
+
+
+class Enacted:
+    """A model agent whose model is the oracle, spoilt by a trap if one is named.
+
+    To a log it is `openai:oracle`, or `openai:trap:NAME`; its answers are all in there.
+    """
+
+    def __init__(self, trap: str | None = None) -> None:
+        self._trap = trap
+        self.name = "oracle" if trap is None else f"trap:{trap}"
+        self._options = ModelOptions(model=self.name)
+
+    @property
+    def enacts(self) -> dict[str, Json]:
+        """The specification of the scripted agent that it does as."""
+        return {"kind": "oracle"} if self._trap is None else {"kind": "trap", "name": self._trap}
+
+    @property
+    def specification(self) -> dict[str, Json]:
+        return ModelAgent(self._options, _nobody).specification
+
+    async def act(self, context: Context) -> str:
+        watched = _Watched(context)
+        return await ModelAgent(self._options, _model(watched, self._trap)).act(cast(Context, watched))
+
+
+async def _nobody(_: Request) -> Outside:
+    raise ActorError("only the specification of this agent is of use")
+
+
+# --- what the agent has seen -------------------------------------------------------------------------------
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """Something that an operation of the agent came to, and the virtual time at which it did."""
+
+    kind: Literal["results", "sent", "messages"]
+    value: Any
+    at: int
+
+
+class _Watched:
+    """A context that keeps what the agent gets to see. Everything else it leaves to the real one."""
+
+    def __init__(self, context: Context) -> None:
+        self.real = context
+        self.seen: list[_Seen] = []
+        self.written_to: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def _keep(self, kind: Literal["results", "sent", "messages"], value: Any) -> None:
+        self.seen.append(_Seen(kind, value, self.real.now))
+
+    async def call(self, *calls: Call) -> list[Result]:
+        results = await self.real.call(*calls)
+        self._keep("results", results)
+        return results
+
+    async def send(self, to: str, text: str, **more: Any) -> int:
+        sent = await self.real.send(to, text, **more)
+        self.written_to.append(to)
+        self._keep("sent", sent)
+        return sent
+
+    async def receive(self, timeout: int | None = None) -> list[Message]:
+        messages = await self.real.receive(timeout)
+        self._keep("messages", messages)
+        return messages
+
+    def unread(self) -> list[Message]:
+        messages = self.real.unread()
+        if messages:
+            self._keep("messages", messages)
+        return messages
+
+
+# --- the player, in the place of a model -------------------------------------------------------------------
+
+
+class _Operation:
+    """An operation of the player's context: what it waits for, and the decision that brings it about."""
+
+    def __init__(self, wanted: Literal["results", "sent", "messages"], decision: Sequence[tuple[str, Json]]) -> None:
+        self.wanted = wanted
+        self.decision = decision
+
+    def __await__(self) -> Generator[_Operation, Any, Any]:
+        return (yield self)
+
+
+class _Puppet:
+    """The player's context: gives what the agent has seen, as far as it has, and asks for more by deciding."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.now = context.now
+        self.inbox: list[Message] = []
+        tools = [*(tool.name for tool in OWN_TOOLS if context.world.talks), *(tool.name for tool in context.tools)]
+        self._wire = {name: on_wire for on_wire, name in wire_names(tools).items()}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    async def call(self, *calls: Call) -> list[Result]:
+        if not calls:
+            return []
+        results: list[Result] = await _Operation("results", [self._call(call) for call in calls])
+        return results
+
+    def _call(self, call: Call) -> tuple[str, Json]:
+        return self._wire.get(call.tool, call.tool), call.args
+
+    async def send(self, to: str, text: str) -> int:
+        sent: int = await _Operation("sent", [(SEND, {"to": to, "text": text})])
+        return sent
+
+    async def receive(self, timeout: int | None = None) -> list[Message]:
+        if not self.inbox:
+            await _Operation("messages", [(WAIT, {} if timeout is None else {"minutes": _minutes(timeout)})])
+        messages, self.inbox = self.inbox, []
+        return messages
+
+    async def sleep(self, duration: int) -> None:
+        until = self.now + duration
+        while self.now < until:
+            await _Operation("messages", [(WAIT, {"minutes": _minutes(until - self.now)})])
+
+
+def _minutes(span: int) -> Json:
+    """A span of virtual time in minutes, rounded up to hundredths, as somebody would write it."""
+    exact = Decimal(span) / _MINUTE
+    minutes = min(exact.quantize(Decimal("0.01"), ROUND_UP), _LONGEST)
+    return int(minutes) if minutes == minutes.to_integral_value() else minutes.normalize()
+
+
+_Play: TypeAlias = Coroutine[_Operation, Any, None]
+
+
+def _model(watched: _Watched, trap: str | None) -> Perform:
+    """A model that decides what the oracle, or its trap, does next, from what the agent has seen."""
+    player = _Lockstep(watched, trap)
+
+    async def perform(_: Request) -> Outside:
+        return player.decide()
+
+    return perform
+
+
+class _Lockstep:
+    """The steps of an oracle, played as far as what was seen reaches."""
+
+    def __init__(self, watched: _Watched, trap: str | None) -> None:
+        self._watched = watched
+        self._trap = trap
+        self._puppet = _Puppet(watched.real)
+        self._taken = 0
+        self._play: _Play | None = None
+        self._operation: _Operation | None = None
+        self._failure = ""
+
+    async def _steps(self) -> None:
+        world = self._watched.real.world
+        steps, seen = world.oracle, {}
+        if self._trap is not None:
+            trap = world.traps[self._trap]
+            try:
+                steps, seen = edited(steps, trap), bound(trap)
+            except BadTrap as error:
+                raise ActorError(str(error)) from error
+        player = Player(cast(Context, self._puppet), seen)
+        await player.read_openings()
+        await player.play(steps)
+
+    def decide(self) -> Outside:
+        """Play on with what has been seen since, and say what it takes to see more."""
+        if self._play is None:
+            self._play = self._steps()
+            self._advance(None)
+        while self._operation is not None and self._taken < len(self._watched.seen):
+            seen = self._watched.seen[self._taken]
+            self._taken += 1
+            self._puppet.now = seen.at
+            if seen.kind == "messages":
+                self._puppet.inbox.extend(seen.value)
+            if seen.kind == self._operation.wanted:
+                self._advance(seen.value)
+        if self._operation is None:
+            return _answer([(FINISH, {"summary": self._failure or self._summary()})])
+        return _answer(self._operation.decision)
+
+    def _advance(self, value: Any) -> None:
+        assert self._play is not None
+        try:
+            self._operation = self._play.send(value)
+        except StopIteration:
+            self._operation = None
+        except ActorError as error:  # a step that cannot be carried out ends the oracle; the grade will say so
+            self._operation, self._failure = None, str(error)
+
+    def _summary(self) -> str:
+        """What was changed and who was written to, in the order in which it was first done."""
+        changing = {tool.name for tool in self._watched.real.tools if not tool.reads}
+        results = [result for seen in self._watched.seen if seen.kind == "results" for result in seen.value]
+        done = dict.fromkeys(r.tool for r in results if r.error is None and r.tool in changing)
+        parts = [f"Done: {', '.join(done)}." if done else "Nothing had to be changed."]
+        people = dict.fromkeys(self._watched.written_to)
+        return " ".join([*parts, f"I wrote to {', '.join(people)}."] if people else parts)
+
+
+def _answer(decision: Sequence[tuple[str, Json]]) -> Outside:
+    """An answer of a chat model that makes these calls, counted as where a server does not say."""
+    calls: list[Json] = [{"name": name, "args": args} for name, args in decision]
+    value: dict[str, Json] = {"text": "", "calls": calls, "stop": "tool_calls"}
+    return Outside(Answer(value=value, tokens=sum(utf8_4(as_json(call)) for call in calls), counted=UTF8_4))
