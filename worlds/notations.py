@@ -119,6 +119,20 @@ class Reading:
         assert self._numbers is not None
         return self._numbers
 
+    @property
+    def dates(self) -> frozenset[Day]:
+        """All dates that it may mean; days of any year have none."""
+        if self._numbers is None:
+            self._read()
+        return frozenset(self._dates)
+
+    @property
+    def times(self) -> frozenset[int]:
+        """Times of day, in seconds since midnight."""
+        if self._numbers is None:
+            self._read()
+        return frozenset(self._times)
+
     def says_date(self, year: int, month: int, day: int) -> bool:
         if self._numbers is None:
             self._read()
