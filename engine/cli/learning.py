@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -157,27 +156,29 @@ def _plans(
 
 
 def _play(log: Log, plans: Sequence[Plan], concurrency: int, as_json: bool) -> tuple[list[Result], bool]:
-    """The results of all plans, or, if it was stopped, of those that had one by then."""
-    results: list[Result] = []
+    """The results of all plans, or, if it was stopped, of those that had ended by then; and whether it was."""
     with _progress(len(plans), as_json) as advance:
-
-        def finished(result: Result) -> None:
-            results.append(result)
-            advance()
-
-        async def writing() -> None:
-            async with log.writing():
-                await rollout(plans, log, concurrency=concurrency, finished=finished)
-
         try:
-            run_until_interrupted(writing)
+            return _rolled_out(log, plans, concurrency, advance), False
         except Interrupted:
-            return results, True
-    return results, False
+            pass
+    ended = {row.id for row in log.rows(kind="episode", status="ended")}
+    # Nothing is played here: they are read from the log, and graded if that had not been done yet.
+    return _rolled_out(log, [plan for plan in plans if episode_id(plan.started()) in ended], 1), True
+
+
+def _rolled_out(
+    log: Log, plans: Sequence[Plan], concurrency: int, advance: Callable[[], None] = lambda: None
+) -> list[Result]:
+    async def writing() -> list[Result]:
+        async with log.writing():
+            return await rollout(plans, log, concurrency=concurrency, finished=lambda _: advance())
+
+    return run_until_interrupted(writing)
 
 
 @contextmanager
-def _progress(count: int, quiet: bool) -> Iterator[Any]:
+def _progress(count: int, quiet: bool) -> Iterator[Callable[[], None]]:
     """A function that moves a bar on standard error by one; only a terminal has a bar."""
     console = Console(file=sys.stderr)
     if quiet or not console.is_terminal:
