@@ -18,7 +18,7 @@ the first half, the rings R1 to R5 the second."""
 T = TypeVar("T")
 
 
-class Origin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """All that determines a synthesised environment, apart from the release that makes it."""
 
     seed: int

@@ -1,0 +1,288 @@
+"""From a draft to an environment: the deed, its checks, the request, the report, the records, and values for the facts.
+
+Knows the parts of a draft and how the file spells them. Does not know any capability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+import msgspec
+
+from ...events.event import Json
+from ..environment import FORMAT, Environment
+from .draft import DEED, REPORT, SOURCE, Draft, Phrases, Slot, System, Tell, Thing
+from .solving import Solution
+
+DISTRACTORS = 5
+
+PHRASES: Phrases = {
+    "en": {
+        "report": [
+            "When you are through, tell me the numbers of {the_things} that are done.",
+            "Afterwards, please send me the numbers of {the_things} you have dealt with.",
+            "At the end I need the numbers of {the_things} that went through.",
+            "Report back with the numbers of {the_things} that you finished.",
+        ],
+        "rules": [
+            "The handbook has the rules.",
+            "What applies is in the handbook.",
+            "Please go by the handbook.",
+            "If in doubt, the handbook decides.",
+        ],
+        "thanks": ["OK, thanks.", "All right.", "Noted, thank you.", "Fine."],
+        "what": ["What exactly do you need?", "Sorry, what do you need from me?", "What is it about?", "Which one, please?"],
+    },
+    "de": {
+        "report": [
+            "Wenn du durch bist, nenn mir die Nummern, die erledigt sind.",
+            "Schick mir danach bitte die Nummern, um die du dich gekümmert hast.",
+            "Am Ende brauche ich die Nummern, bei denen es geklappt hat.",
+            "Melde dich dann mit den Nummern, die fertig sind.",
+        ],
+        "rules": [
+            "Die Regeln stehen im Handbuch.",
+            "Was gilt, steht im Handbuch.",
+            "Richte dich bitte nach dem Handbuch.",
+            "Im Zweifel gilt das Handbuch.",
+        ],
+        "thanks": ["Danke dir.", "Alles klar.", "Ist notiert, danke.", "Gut."],
+        "what": ["Was genau brauchst du?", "Entschuldige, worum geht es?", "Was brauchst du von mir?", "Welches, bitte?"],
+    },
+}  # fmt: skip
+
+
+def settle_sources(draft: Draft, several: bool) -> None:
+    """Unless a capability has said what the job is about: one thing by its name, or three."""
+    if not draft.sources or (several and sum(thing.wanted is not None for thing in draft.things) < 3):
+        for _ in range(3 if several else 1):
+            draft.name_thing()
+    draft.step(SOURCE, "targets", calc=" + ".join(draft.sources))
+
+
+def assemble(draft: Draft, identity: str, capabilities: tuple[str, ...]) -> Environment:
+    """The environment of a draft to which all fragments have been added. Raises `solving.Unsolvable`."""
+    for _ in range(DISTRACTORS):
+        draft.thing()
+    _state(draft)
+    _handbook(draft)
+    _deed(draft)
+    _deed_checks(draft)
+    _report(draft)
+    _core_traps(draft)
+    return _written(draft, identity, capabilities, draft.facts.solve(draft.origin.draw("facts")))
+
+
+# --- the job -----------------------------------------------------------------------------------------------
+
+
+def _state(draft: Draft) -> None:
+    """The facts `chosen` and `done` of every thing that the job may be about."""
+    guards = [guard.truth for guard in draft.guards]
+    for thing in draft.things:
+        if thing.wanted is not None:
+            chosen = " and ".join(f"({condition})" for condition in thing.wanted)
+            draft.facts.set(f"{thing.name}.chosen", f"={chosen}" if chosen else True)
+            draft.facts.set(
+                f"{thing.name}.done", "=" + " and ".join([f"${thing.name}.chosen", *(f"({guard})" for guard in guards)])
+            )
+
+
+def _may_vary(draft: Draft, thing: Thing) -> bool:
+    """Whether it may be that nothing is done for a thing of the job."""
+    return bool(thing.wanted or draft.guards)
+
+
+def _handbook(draft: Draft) -> None:
+    if not draft.handbook_articles:
+        return
+    fields: dict[str, dict[str, Json]] = {
+        "id": {"type": "id", "required": True},
+        "title": {"type": "text"},
+        "topic": {"type": "text"},
+        "text": {"type": "text"},
+    }
+    system = draft.store("handbook", fields)
+    others = draft.half_articles()
+    for number, article in enumerate(draft.arranged([*draft.handbook_articles, *others], "articles")):
+        for key in article:
+            system.fields.setdefault(key, {"type": "date" if key.endswith("_on") else "text"})
+        system.records.append({"id": f"{system.prefix}-{number * 7 + 12}", **article})
+    draft.step(SOURCE - 5, "rules", call=f"{system.path}.find", args={})
+    draft.request(PHRASES, "rules")
+
+
+def _deed(draft: Draft) -> None:
+    args = {draft.deed_key: "=it.id", **{slot.field: f"={slot.seen}" for slot in draft.slots}}
+    condition = " and ".join(f"({guard.seen})" for guard in draft.guards) or None
+    draft.step(DEED, "deed", each=draft.targets, condition=condition, call=draft.deed_tool, args=args)
+
+
+def _deed_checks(draft: Draft) -> None:
+    candidates = [thing for thing in draft.things if thing.wanted is not None]
+    for thing in candidates:
+        where = _shows(draft, thing)
+        condition = f"{thing.ref('done')}" if _may_vary(draft, thing) else None
+        name = f"{thing.group}-" if thing.group else ""
+        draft.check(
+            f"{name}done-{thing.name}", weight=2, condition=condition,
+            expect={"record": draft.book.path, "where": where, "count": 1},
+            why=f"What was asked for is done for {thing.name}, once.",
+        )  # fmt: skip
+        if _may_vary(draft, thing):
+            draft.check(
+                f"{name}not-{thing.name}", gate=True, condition=f"not {thing.ref('done')}",
+                never={"record": draft.book.path, "where": where},
+                why=f"Nothing is done for {thing.name} where it must not be.",
+            )  # fmt: skip
+        for slot in draft.slots:
+            _slot_check(draft, thing, slot, where, condition)
+    if draft.final is None:
+        draft.check("once", gate=True, distinct={"record": draft.book.path, "by": draft.deed_key},
+                    why="Nothing is done twice.")  # fmt: skip
+        ids: list[Json] = [thing.id for thing in candidates]
+        draft.check("only-these", gate=True, only={"record": draft.book.path, "by": draft.deed_key, "in": ids},
+                    why="Nothing is done for others.")  # fmt: skip
+
+
+def _slot_check(draft: Draft, thing: Thing, slot: Slot, where: dict[str, Json], condition: str | None) -> None:
+    value = (slot.final or slot.truth)(thing)
+    plain = value.startswith("$") and value[1:].replace(".", "").replace("_", "").isalnum()
+    draft.check(
+        f"{slot.name}-{slot.field.replace('_', '-')}-{thing.name}", weight=2, condition=condition,
+        expect={"record": draft.book.path, "where": {**where, slot.field: value if plain else f"={value}"}, "count": 1},
+        why=f"The right value is in {slot.field} for {thing.name}.",
+    )  # fmt: skip
+
+
+def _shows(draft: Draft, thing: Thing) -> dict[str, Json]:
+    """What a record of the book has where it is done for a thing."""
+    if draft.final is None:
+        return {draft.deed_key: thing.id}
+    field, value = draft.final
+    return {"id": thing.id, field: value}
+
+
+def _report(draft: Draft) -> None:
+    words = draft.family.words[draft.origin.language]
+    listed = f"@{{=join(each({draft.done}, it.{draft.deed_key}), ', ')}}"
+    text = draft.grammar.phrase(words.done, {**draft.words, "list": listed})
+    draft.step(REPORT - 1, "report", say=draft.requester, text=text, condition=f"len({draft.done}) > 0")
+    for thing in draft.things:
+        if thing.wanted is not None:
+            told = Tell(f"{thing.group}-told-{thing.name}" if thing.group else f"told-{thing.name}", "",
+                        (thing.id,), truth=thing.ref("done") if _may_vary(draft, thing) else None)  # fmt: skip
+            _told(draft, told)
+    for tell in draft.tells:
+        _told(draft, tell)
+        step = {"say": tell.to or draft.requester, "text": tell.text, "condition": tell.seen}
+        draft.step(REPORT, tell.name.replace("-", "_"), **step)
+    draft.request(PHRASES, "report")
+    draft.otherwise(draft.requester, draft.text(PHRASES, "thanks"))
+    for person in draft.people:
+        draft.otherwise(person, draft.text(PHRASES, "what"))
+
+
+def _told(draft: Draft, tell: Tell) -> None:
+    expect: dict[str, Json] = {"said": tell.to or draft.requester, "mentions": list(tell.mentions)}
+    if tell.any:
+        expect["any"] = list(tell.any)
+    if tell.after_deed:
+        expect["after"] = {"called": draft.deed_tool}
+    expect = {key: value for key, value in expect.items() if value != []}
+    draft.check(tell.name, weight=tell.weight, condition=tell.truth, expect=expect, why="The report says so.")
+
+
+def _core_traps(draft: Draft) -> None:
+    other = draft.things[-1]
+    args: dict[str, Json] = {draft.deed_key: other.id}
+    if draft.final is None:
+        draft.trap("does-it-twice", repeat=["deed"], why="Does the same work again.")
+    add = [{"call": draft.deed_tool, "args": args}]
+    draft.trap("does-too-much", add=add, why="Does it for a thing that nobody asked about.")
+    listed = ", ".join(f"${{{thing.name}.id}}" for thing in draft.things if thing.wanted is not None)
+    draft.trap("announces-only", 3, drop=["deed"], why="Says that it is done, and does nothing.",
+               change={"report.if": None, "report.text": listed})  # fmt: skip
+
+
+# --- the file ----------------------------------------------------------------------------------------------
+
+
+def _written(draft: Draft, identity: str, capabilities: tuple[str, ...], solution: Solution) -> Environment:
+    _records(draft)
+    draft.people[draft.requester]["opens"] = draft.grammar.message([*draft.sentences, *draft.details])
+    data: dict[str, Any] = {
+        "environment": FORMAT,
+        "id": identity,
+        "title": draft.family.title[draft.origin.language],
+        "capabilities": list(capabilities),
+        "clock": {"start": f"{draft.start.isoformat()}T09:00", "zone": draft.zone, "deadline": f"{draft.minutes * 3}m"},
+        "facts": solution.facts(),
+        "people": {
+            name: {key: value for key, value in person.items() if value} for name, person in draft.people.items()
+        },
+        "services": dict(_services(draft)),
+        "faults": draft.faults,
+        "timeline": draft.timeline,
+        "checks": draft.checks,
+        "oracle": draft.steps(),
+        "traps": {name: _trap(draft, trap) for name, trap in draft.traps.items()},
+        "twins": {name: _twin(patch, solution.twin(name)) for name, patch in draft.twins.items()},
+    }
+    return msgspec.convert(data, Environment)
+
+
+def _records(draft: Draft) -> None:
+    names = draft.register.names
+    for thing in draft.arranged(draft.things, "rows"):
+        record: dict[str, Json] = {names[key]: thing.ref(key) for key in names}
+        record |= {column.field: thing.values.get(column.field, column.value(thing)) for column in draft.columns}
+        draft.register.records.append({key: value for key, value in record.items() if value is not None})
+
+
+def _services(draft: Draft) -> Iterator[tuple[str, dict[str, Json]]]:
+    seen: set[int] = set()
+    for system in draft.systems.values():
+        if id(system) not in seen:
+            seen.add(id(system))
+            yield system.service, _service(draft, system)
+
+
+def _service(draft: Draft, system: System) -> dict[str, Json]:
+    service: dict[str, Json] = {"about": system.about, "collections": {system.collection: system.shape}}
+    slots = {slot.field: slot.spec for slot in draft.slots} if system is draft.book else {}
+    tools: dict[str, Json] = {}
+    for name, tool in system.tools.items():
+        takes = {key: spec for key, spec in system.fields.items() if key != "id"} if draft.final is None else slots
+        tools[name] = {"collection": system.collection, "takes": tool.pop("takes", takes), **tool}
+    if tools:
+        service["tools"] = tools
+    if system.records:
+        service["records"] = {system.collection: list(system.records)}
+    return service
+
+
+def _trap(draft: Draft, trap: dict[str, Json]) -> dict[str, Json]:
+    """A trap with its ceiling: what the checks leave that it is sure to fail.
+
+    Where it trips a gate, or is kept from doing anything by somebody else, these are all that look at what was done.
+    """
+    loses = trap["loses"]
+    assert isinstance(loses, int)
+    weights = {name: int(str(check["weight"])) for name, check in draft.checks.items() if "weight" in check}
+    lost = loses or sum(weight for name, weight in weights.items() if _needs_deed(draft, draft.checks[name]))
+    left = 1 - Decimal(lost) / sum(weights.values())
+    rest = {key: value for key, value in trap.items() if key != "loses"}
+    return {"ceiling": left.quantize(Decimal("0.01"), ROUND_CEILING), **rest}
+
+
+def _needs_deed(draft: Draft, check: dict[str, Json]) -> bool:
+    claim = check.get("expect", {})
+    assert isinstance(claim, dict)
+    return claim.get("record") == draft.book.path or claim.get("after") == {"called": draft.deed_tool}
+
+
+def _twin(patch: dict[str, Json], facts: dict[str, Json]) -> dict[str, Json]:
+    return {**({"facts": facts} if facts else {}), **patch}

@@ -1,0 +1,56 @@
+"""E1: absorb an interruption or a change of mind.
+
+After the work is done, the requester wants one of its values to be another.
+"""
+
+from __future__ import annotations
+
+from ..draft import REACT, Draft, Phrases
+from .fragment import Fragment, Stage
+
+PHRASES: Phrases = {
+    "en": {
+        "request": ["Use {value} for {the}.", "As {noun}, take {value}.", "{value} is {the} to put in.", "Put in {value} as {noun}."],
+        "change": [
+            "Sorry, I was wrong about {the}: it has to be {value}.",
+            "Change of plan: {noun} should be {value} instead.",
+            "Stop, {the} must be {value}, please correct that.",
+            "I mixed something up. Please make it {value} for {the}.",
+        ],
+    },
+    "de": {
+        "request": ["Nimm {value} für {the}.", "Als {noun} gilt {value}.", "Für {the} trägst du {value} ein.", "Trag {value} als {noun} ein."],
+        "change": [
+            "Entschuldige, was {the} angeht, lag ich falsch: Richtig ist {value}.",
+            "Planänderung: {noun} soll {value} sein.",
+            "Halt, es muss {value} heißen, was {the} angeht. Bitte ändern.",
+            "Ich habe etwas verwechselt. Bitte {value} eintragen, für {the}.",
+        ],
+    },
+}  # fmt: skip
+
+
+def build(draft: Draft) -> None:
+    guise = draft.guise("date", "place", "code", "quantity")
+    domain = draft.domain(guise)
+    first = draft.facts.choose("e1.first", domain, guise.kind)
+    last = draft.facts.choose("e1.last", domain, guise.kind)
+    draft.facts.choose("e1.last", domain, guise.kind, twin="e1-other")
+    words = draft.called(guise)
+    draft.request(PHRASES, "request", value="${e1.first}", **words)
+    slot = draft.slot("e1", guise, "$e1.first", first, final=lambda thing: "$e1.last")
+    draft.event(name="e1-change", when={"called": draft.deed_tool}, after="6m", sender=draft.requester,
+                say=draft.text(PHRASES, "change", value="${e1.last}", **words), gives={"e1": last}, mark="changed-mind")  # fmt: skip
+    draft.step(REACT, "e1_news", wait=draft.requester, limit="20m", condition=f"len({draft.done}) > 0")
+    draft.amend(REACT, "e1_amended", slot.field, "@e1_news.e1", "@e1_news.e1")
+    draft.twin("e1-other")
+    draft.trap("e1-does-not-listen", 2, drop=["e1_news", "e1_amended"], why="Leaves it at the old plan.")
+
+
+FRAGMENT = Fragment(
+    id="E1",
+    title="absorbs an interruption or a change of mind",
+    failure="finishes the old plan",
+    stage=Stage.WRAP,
+    build=build,
+)

@@ -1,0 +1,16 @@
+"""All capabilities, in the order of the taxonomy.
+
+Knows their modules. A new one is imported and named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from . import a1, b1, c2, e1, h1
+from .fragment import Fragment
+
+FRAGMENTS: Mapping[str, Fragment] = MappingProxyType(
+    {module.FRAGMENT.id: module.FRAGMENT for module in (a1, b1, c2, e1, h1)}
+)

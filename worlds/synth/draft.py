@@ -1,0 +1,547 @@
+"""An environment while it is composed: what fragments add to, and what they can build on.
+
+Knows the parts that every job has (things in a register, what is done to them, people, a handbook, a request, a report)
+and holds what fragments add to each. Does not know any capability, nor how the parts become a file (`assembling`).
+
+Everything is written with references: `$t1.id` is the author's side of a thing's id, `it.id` the agent's side of it in
+a step that goes over the things. Values come last, all at once (`solving`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+from ...events.event import Json
+from .family import Family, Guise, Lexicon, Pool, Store, Words, cents, guises, lexicon
+from .grammar import LANGUAGES, Grammar, halved
+from .origin import Draw, Origin
+from .solving import Facts
+
+T = TypeVar("T")
+
+Phrases: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
+"""By language and name: alternatives of one phrase."""
+
+# Phases of the oracle's steps, in order. Within one, steps stay in the order in which they were added.
+SOURCE, FILTER, LOOK, ASK, LATE, APPROVE, CLOSE, DEED, VERIFY, REACT, REPORT = range(10, 120, 10)
+
+NO_WORDS = (
+    "not", "cannot", "can't", "couldn't", "could not", "didn't", "isn't", "wasn't", "won't", "no", "none", "refused",
+    "rejected", "declined", "failed", "without", "unable", "missing",
+    "nicht", "kein", "keine", "keinen", "abgelehnt", "verweigert", "fehlgeschlagen", "ohne", "fehlt",
+)  # fmt: skip
+"""Words by which a report says that something is not so."""
+
+
+class Thing:
+    """One record of the register. `name` is its group of facts."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.wanted: list[str] | None = None
+        """Conditions, as expressions over facts, under which the job is about it: all must hold. None: never."""
+        self.values: dict[str, Json] = {}
+        """What it has in fields that are special to it."""
+        self.group = ""
+        """The capability that brought it, if one did."""
+
+    def ref(self, attribute: str) -> str:
+        """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, `chosen`, `done`, or a column."""
+        return f"${self.name}.{attribute}"
+
+    @property
+    def id(self) -> str:
+        return self.ref("id")
+
+    @property
+    def label(self) -> str:
+        return self.ref("label")
+
+
+class Column(msgspec.Struct):
+    """A field that a capability gives to all things; `field` is its name in the register."""
+
+    field: str
+    spec: dict[str, Json]
+    value: Callable[[Thing], Json]
+    """What a thing has there, unless it has one of its own in `values`."""
+
+
+class Slot(msgspec.Struct):
+    """A field of what is done, beside the thing: `deed` writes it, a check looks at it."""
+
+    name: str
+    """Whose it is: `a1`."""
+    field: str
+    spec: dict[str, Json]
+    truth: Callable[[Thing], str]
+    """The author's side: an expression over facts for a thing, without the sign."""
+    seen: str
+    """The agent's side: an expression over `@steps` and `it`."""
+    final: Callable[[Thing], str] | None = None
+    """What it is in the end, where somebody changes their mind."""
+    common: bool = True
+    """Whether it is the same for all things."""
+    guise: Guise | None = None
+
+
+class Ask(msgspec.Struct):
+    """A question of the oracle to a person, and the rule by which it is answered."""
+
+    name: str
+    """Whose it is: `a1`."""
+    step: str
+    person: str
+    gives: tuple[str, ...]
+    reply: dict[str, Json]
+    """The rule in the file; to be changed by those who make people slow."""
+    oracle: dict[str, Json]
+
+
+class Tell(msgspec.Struct):
+    """A sentence of the final report, and what a check looks for in it."""
+
+    name: str
+    text: str
+    mentions: tuple[Json, ...] = ()
+    any: tuple[str, ...] = ()
+    truth: str | None = None
+    """When it has to be said: an expression over facts; always where None."""
+    seen: str | None = None
+    """When the oracle says it: over steps."""
+    to: str | None = None
+    """To whom; the requester where None."""
+    weight: int = 1
+    after_deed: bool = True
+
+
+class Guard(msgspec.Struct):
+    """Something on which it depends whether anything is done at all."""
+
+    truth: str
+    seen: str
+
+
+class Draft:
+    """What a workflow comes to, so far."""
+
+    def __init__(self, origin: Origin, family: Family) -> None:
+        self.origin = origin
+        self.family = family
+        self.lexicon: Lexicon = lexicon()
+        self.facts = Facts()
+        self.grammar = Grammar(origin.draw("phrases"), origin.half, origin.language, origin.style)
+        self._names = origin.draw("interface")
+        self._people = origin.draw("people")
+        self._values = origin.draw("values")
+        self._guises = self._shuffled_guises(origin.draw("guises"))
+        self.words: dict[str, str] = _words(family.words[origin.language])
+        """What `{name}`s stand for in phrases."""
+        self.start = _monday(origin.draw("start"))
+        self.zone = "Europe/Berlin" if origin.language == "de" else "Europe/London"
+
+        self.people: dict[str, dict[str, Any]] = {}
+        self.roles: dict[str, str] = {}
+        self.systems: dict[str, System] = {}
+        self.handbook_articles: list[dict[str, Json]] = []
+        self.timeline: list[dict[str, Json]] = []
+        self.faults: list[dict[str, Json]] = []
+        self.checks: dict[str, dict[str, Json]] = {}
+        self.traps: dict[str, dict[str, Json]] = {}
+        self.twins: dict[str, dict[str, Json]] = {}
+        self._steps: list[tuple[int, int, dict[str, Json]]] = []
+        self.sentences: list[str] = []
+        """Of the request: what is to be done."""
+        self.details: list[str] = []
+        """Of the request: what else it says."""
+        self.things: list[Thing] = []
+        self.owners: list[str] = self.names(3)
+        """Who looks after things."""
+        self.columns: list[Column] = []
+        self.slots: list[Slot] = []
+        self.asks: list[Ask] = []
+        self.tells: list[Tell] = []
+        self.guards: list[Guard] = []
+        self.sources: list[str] = []
+        """Expressions over steps, each a list of things that the request is about."""
+        self.targets = "@targets"
+        """Expression for the list of things that it is done for; filters put their own in its place."""
+        self.done = "where(@deed as entry, entry)"
+        """Expression for the list of entries (things, in mode `update`) that the oracle has made."""
+        self.minutes = 80
+        """How long the oracle may take; the deadline is three times as much."""
+        self.final: tuple[str, str] | None = None
+        """In mode `update`: the field of a thing that shows that it is done, and its value then."""
+        self.deed_tool = self.amend_tool = ""
+        self.deed_key = "id"
+        """The argument of the deed that names the thing; in mode `create` also a field of the entry."""
+
+        self.requester = self.person("requester")
+        self.register = self.systems["register"] = self._register()
+        self.book = self._book()
+        """Where it is seen what was done; the register itself, in mode `update`."""
+        self.systems.setdefault("book", self.book)
+
+    # --- names ---------------------------------------------------------------------------------------------
+
+    def name(self, pool: Pool) -> str:
+        """One of a pool's names, known or unseen as the origin says."""
+        return self._names.choice(pool.known if self.origin.interface == "known" else pool.unseen)
+
+    def half(self, names: Sequence[str]) -> Sequence[str]:
+        """The half of some names that this environment may use."""
+        return halved(names, self.origin.half)
+
+    def text(self, phrases: Phrases, name: str, **words: str) -> str:
+        """A phrase of a capability in the language of the environment, filled; it starts with a capital."""
+        filled = self.grammar.phrase(phrases[self.origin.language][name], {**self.words, **words})
+        return filled[:1].upper() + filled[1:]
+
+    def _shuffled_guises(self, draw: Draw) -> list[Guise]:
+        return draw.shuffled(guises())
+
+    def guise(self, *kinds: str) -> Guise:
+        """A kind of value that no other slot has. Raises `NoGuise` if none of these kinds is left."""
+        for guise in self._guises:
+            if guise.kind in kinds:
+                self._guises.remove(guise)
+                return guise
+        raise NoGuise(f"no other kind of value is left of {', '.join(kinds)}")
+
+    def domain(self, guise: Guise, count: int = 24) -> list[Json]:
+        """Values that a guise may have."""
+        draw = self._values
+        if guise.kind == "code":
+            return list(dict.fromkeys(_code(guise.pattern, draw) for _ in range(count)))
+        if guise.kind == "date":
+            return [day.isoformat() for day in draw.sample(self.workdays(4, 60), count)]
+        if guise.kind == "quantity":
+            return list(range(guise.low, guise.high))
+        if guise.kind == "person":
+            return list(self.half(self.lexicon.surnames))
+        return list(guise.values)
+
+    def field(self, guise: Guise) -> dict[str, Json]:
+        """How a field of this guise is declared."""
+        types = {"code": "id", "date": "date", "quantity": "integer", "choice": "choice"}
+        spec: dict[str, Json] = {"type": types.get(guise.kind, "text"), "about": guise.about}
+        return {**spec, "of": list(guise.values)} if guise.kind == "choice" else spec
+
+    def called(self, guise: Guise) -> dict[str, str]:
+        """Words for a guise in phrases: `{the}` (as an object) and `{noun}`."""
+        return {"the": guise.the[self.origin.language], "noun": guise.noun[self.origin.language]}
+
+    def keywords(self, guise: Guise) -> list[Json]:
+        """Keywords of a guise in all languages."""
+        return [word for language in LANGUAGES for word in guise.words[language]]
+
+    def workdays(self, first: int, last: int) -> list[date]:
+        """Mondays to Fridays between so many days after the start."""
+        days = [self.start + timedelta(days=n) for n in range(first, last)]
+        return [day for day in days if day.weekday() < 5]
+
+    # --- people --------------------------------------------------------------------------------------------
+
+    def person(self, role: str) -> str:
+        """A person for this role, the same one each time: their key. Phrases call them `{role}`."""
+        if role in self.roles:
+            return self.roles[role]
+        free = [name for name in self.half(self.lexicon.given) if name.lower() not in self.people]
+        key = self._people.choice(free).lower()
+        titles = self.family.words[self.origin.language].roles.get(role)
+        titles = titles or self.lexicon.roles[self.origin.language][role]
+        self.people[key] = {"role": self._people.choice(self.half(titles)), "replies": []}
+        self.words[role] = key.capitalize()
+        self.roles[role] = key
+        return key
+
+    def otherwise(self, person: str, text: str) -> None:
+        """What a person says to what they do not understand."""
+        self.people[person].setdefault("otherwise", text)
+
+    def rule(self, person: str, **reply: Json) -> dict[str, Json]:
+        """A rule by which a person answers; see `environment.Reply`."""
+        rules: list[Json] = self.people[person]["replies"]
+        rules.append(reply)
+        return reply
+
+    def ask(
+        self, name: str, person: str, text: str, gives: Mapping[str, str], words: Sequence[Json], say: str,
+        after: str = "4m", phase: int = ASK, step: str | None = None, **more: Json,
+    ) -> Ask:  # fmt: skip
+        """A question of the oracle, and the rule that answers it; its value is what the answer gives."""
+        step = step or f"{name}_answer"
+        reply = self.rule(person, any=list(words), say=say, gives=dict(gives), after=after, **more)
+        oracle = self.step(phase, step, ask=person, text=text)
+        asked = Ask(name, step, person, tuple(gives), reply, oracle)
+        self.asks.append(asked)
+        return asked
+
+    # --- systems -------------------------------------------------------------------------------------------
+
+    def store(self, name: str, fields: Mapping[str, dict[str, Json]], can: Sequence[str] = ("find",)) -> System:
+        """A system of the lexicon (`handbook`, `directory`, `ledger`, …), with one collection; the same each time."""
+        if name not in self.systems:
+            self.systems[name] = self._system(self.lexicon.stores[name], fields, can)
+        return self.systems[name]
+
+    def _system(self, store: Store, fields: Mapping[str, dict[str, Json]], can: Sequence[str]) -> System:
+        service, collection = self.name(store.service), self.name(store.collection)
+        if any(system.service == service for system in self.systems.values()):
+            service = f"{service}_{collection}"
+        shape: dict[str, Any] = {"can": list(can), "fields": dict(fields)}
+        return System(service, collection, self.name(store.id), store.about, shape)
+
+    def _register(self) -> System:
+        register = self.family.register
+        parts = {"label": register.label, "amount": register.amount, "category": register.category}
+        parts |= {"owner": register.owner, "due": register.due}
+        types = {"amount": "number" if register.amount.cents else "integer", "due": "date"}
+        names = {key: self.name(part.field) for key, part in parts.items()}
+        fields: dict[str, dict[str, Json]] = {"id": {"type": "id", "required": True}}
+        for key, part in parts.items():
+            fields[names[key]] = {"type": types.get(key, "text"), **({"about": part.about} if part.about else {})}
+        system = self._system(register, fields, ("find",))
+        system.names = {"id": "id", **names}
+        self.words["category_field"] = names["category"]
+        return system
+
+    def _book(self) -> System:
+        """Where the job is done, and by which tool."""
+        family = self.family
+        if family.mode == "update":
+            assert family.final is not None
+            final = family.final
+            field, tool = self.name(final.field), self.name(final.tool)
+            self.register.fields[field] = {"type": "choice", "of": [*final.before, final.after]}
+            before = self._values.choice(final.before)
+            self.columns.append(Column(field, self.register.fields[field], lambda thing: before))
+            self.final = (field, final.after)
+            self.deed_tool = self.amend_tool = f"{self.register.service}.{tool}"
+            self.register.tools[tool] = {"verb": "update", "set": {field: final.after}}
+            return self.register
+        book = family.book
+        assert book is not None
+        self.deed_key, tool = self.name(book.thing), self.name(book.create)
+        system = self._system(book, {}, ("find", "update", "delete"))
+        system.fields["id"] = {"type": "id", "new": f"{system.prefix}-{{n}}"}
+        about = f"Its {self.words['thing']}: an id of {self.register.path}."
+        system.fields[self.deed_key] = {"type": "id", "required": True, "about": about}
+        self.amend_tool = f"{system.path}.update"
+        if tool == "create":
+            system.shape["can"] = ["find", "create", "update", "delete"]
+            self.deed_tool = f"{system.path}.create"
+        else:
+            system.tools[tool] = {"verb": "create"}
+            self.deed_tool = f"{system.service}.{tool}"
+        return system
+
+    def article(self, name: str, text: str, title: str = "", **more: Json) -> str:
+        """An article of the handbook about the topic `name`; the oracle has it as this expression."""
+        self.handbook_articles.append({"topic": name, "title": title or name.replace("-", " ").capitalize(),
+                                       "text": text, **more})  # fmt: skip
+        return f"first(where(@rules as rule, rule.topic == '{name}')).text"
+
+    # --- things --------------------------------------------------------------------------------------------
+
+    def thing(self, wanted: bool = False, group: str = "") -> Thing:
+        """One more record of the register; with `wanted`, one that the job is about."""
+        thing = Thing(f"t{len(self.things) + 1}")
+        thing.group = group
+        thing.wanted = [] if wanted else None
+        register, facts = self.family.register, self.facts
+        facts.choose(f"{thing.name}.id", self.ids(self.register), "id")
+        facts.choose(f"{thing.name}.label", self.labels(), "label")
+        facts.choose(f"{thing.name}.amount", self.amounts(register.amount.low, register.amount.high), "number")
+        facts.choose(f"{thing.name}.category", register.category.values[1:])
+        facts.choose(f"{thing.name}.owner", self.owners)
+        facts.choose(f"{thing.name}.due", [day.isoformat() for day in self.workdays(5, 40)], "date")
+        self.things.append(thing)
+        return thing
+
+    def ids(self, system: System) -> list[Json]:
+        """Ids that a record of a system may have."""
+        return [f"{system.prefix}-{1000 + self._values.below(9000)}" for _ in range(40)]
+
+    def labels(self) -> list[Json]:
+        """What a thing may be called."""
+        lexicon, kind = self.lexicon, self.family.register.label.kind
+        if kind == "person":
+            return list(self.names(24))
+        return list(self.half({"company": lexicon.companies, "item": lexicon.items, "project": lexicon.projects}[kind]))
+
+    def names(self, count: int) -> list[str]:
+        """Names of people who take no part."""
+        given, surnames = self.half(self.lexicon.given), self.half(self.lexicon.surnames)
+        return [f"{self._values.choice(given)} {self._values.choice(surnames)}" for _ in range(count)]
+
+    def amounts(self, low: int, high: int, count: int = 40) -> list[Json]:
+        """Sums or numbers in the register's kind."""
+        if self.family.register.amount.cents:
+            return list(self._values.sample(cents(low, high), count))
+        return list(self._values.sample(range(low, high), min(count, high - low)))
+
+    def money(self, low: int, high: int, count: int = 40) -> list[Json]:
+        """Sums of money with two places."""
+        return list(self._values.sample(cents(low, high), count))
+
+    def numbers(self, low: int, high: int, count: int = 40) -> list[Json]:
+        """Whole numbers in [low, high)."""
+        return list(self._values.sample(range(low, high), min(count, high - low)))
+
+    def pick(self, items: Sequence[Any], count: int) -> list[Any]:
+        """Some of these items, drawn."""
+        return self._values.sample(items, count)
+
+    def arranged(self, items: Sequence[T], purpose: str) -> list[T]:
+        """Records in the order in which they lie, which says nothing."""
+        return self.origin.draw(purpose).shuffled(items)
+
+    def half_articles(self) -> list[dict[str, Json]]:
+        """Articles of the handbook that have nothing to do with the job."""
+        articles = self.lexicon.articles[self.origin.language]
+        chosen = articles[0 if self.origin.half == "first" else 1 :: 2]
+        return [{"topic": title.lower(), "title": title, "text": text} for title, text in chosen[:2]]
+
+    def column(self, field: str, spec: dict[str, Json], value: Callable[[Thing], Json]) -> None:
+        """One more field of all things, those that come later too."""
+        self.register.fields[field] = spec
+        self.columns.append(Column(field, spec, value))
+
+    def name_thing(self, group: str = "") -> Thing:
+        """One more thing that the request names by its label, and that the oracle looks up."""
+        thing = self.thing(wanted=True, group=group)
+        phrases = self.family.words[self.origin.language]
+        first = not self.sources
+        self.sentences.append(
+            self.grammar.phrase(
+                phrases.do_one if first else phrases.do_more, {**self.words, "label": f"${{{thing.name}.label}}"}
+            )
+        )
+        self.look_up(f"found_{thing.name}", {self.register.names["label"]: thing.label})
+        return thing
+
+    def look_up(self, step: str, args: Mapping[str, Json], phase: int = SOURCE) -> str:
+        """A step that finds things; what it finds is one more source of what the job is about."""
+        self.step(phase, step, call=f"{self.register.path}.find", args=dict(args))
+        expression = self.items(f"@{step}")
+        self.sources.append(expression)
+        return expression
+
+    def items(self, step: str) -> str:
+        """The records in what a `find` of the register gave, in pages or not."""
+        return f"{step}.items" if "pages" in self.register.shape else step
+
+    # --- the oracle ----------------------------------------------------------------------------------------
+
+    def step(self, phase: int, name: str, **step: Json) -> dict[str, Json]:
+        """A step of the oracle; `condition` stands for `if`."""
+        made: dict[str, Json] = {"as": name}
+        made |= {("if" if key == "condition" else key): value for key, value in step.items() if value is not None}
+        self._steps.append((phase, len(self._steps), made))
+        return made
+
+    def steps(self) -> list[dict[str, Json]]:
+        """All steps in order."""
+        return [step for _, _, step in sorted(self._steps, key=lambda entry: entry[:2])]
+
+    def slot(self, name: str, guise: Guise, truth: str | Callable[[Thing], str], seen: str, **more: Any) -> Slot:
+        """A field of what is done. `truth` is an expression over facts, for all things or for one."""
+        field = self.name(guise.field)
+        spec = self.field(guise)
+        made = Slot(
+            name, field, spec, truth if callable(truth) else lambda thing: truth, seen,
+            common=not callable(truth), guise=guise, **more,
+        )  # fmt: skip
+        self.book.fields[field] = spec
+        self.slots.append(made)
+        return made
+
+    def amend(self, phase: int, step: str, field: str, value: str, condition: str) -> None:
+        """A step that changes a field of everything that was done."""
+        args = {"id": "=it.id", field: f"={value}"}
+        self.step(phase, step, each=self.done, condition=condition, call=self.amend_tool, args=args)
+
+    # --- what is graded ------------------------------------------------------------------------------------
+
+    def check(self, name: str, **check: Json) -> None:
+        """A check; `condition` stands for `if`."""
+        self.checks[name] = {
+            ("if" if key == "condition" else key): value for key, value in check.items() if value is not None
+        }
+
+    def trap(self, name: str, loses: int = 0, **trap: Json) -> None:
+        """A plausible bad agent. In some variant it trips a gate, or it loses checks of at least this weight."""
+        self.traps[name] = {"loses": loses, **trap}
+
+    def twin(self, name: str, **patch: Json) -> None:
+        """A twin: the facts that were chosen for it, and perhaps a patch of other parts."""
+        self.twins[name] = dict(patch)
+
+    def request(self, phrases: Phrases, name: str, **words: str) -> None:
+        """A sentence of the request."""
+        self.details.append(self.text(phrases, name, **words))
+
+    def tell(self, name: str, phrases: Phrases, phrase: str, mentions: Sequence[Json] = (), **more: Any) -> Tell:
+        """A sentence of the report."""
+        words = more.pop("words", {})
+        made = Tell(name, self.text(phrases, phrase, **words), tuple(mentions), **more)
+        self.tells.append(made)
+        return made
+
+    def guard(self, truth: str, seen: str) -> None:
+        """Nothing is done unless this holds."""
+        self.guards.append(Guard(truth, seen))
+
+    def event(self, **entry: Json) -> None:
+        """An entry of the timeline; `sender` stands for `from`."""
+        self.timeline.append({("from" if key == "sender" else key): value for key, value in entry.items()})
+
+
+class System:
+    """A system of record with one collection."""
+
+    def __init__(self, service: str, collection: str, prefix: str, about: str, shape: dict[str, Any]) -> None:
+        self.service = service
+        self.collection = collection
+        self.prefix = prefix
+        self.about = about
+        self.shape = shape
+        """The collection as the file has it: `can`, `fields`, `pages`."""
+        self.names: dict[str, str] = {}
+        """Fields by what they are: `label`, `amount`."""
+        self.tools: dict[str, dict[str, Any]] = {}
+        """Special tools; what they take is filled in last, when all fields are known."""
+        self.records: list[dict[str, Json]] = []
+
+    @property
+    def path(self) -> str:
+        return f"{self.service}.{self.collection}"
+
+    @property
+    def fields(self) -> dict[str, dict[str, Any]]:
+        fields: dict[str, dict[str, Any]] = self.shape["fields"]
+        return fields
+
+
+class NoGuise(ValueError):
+    """A workflow needs more kinds of values than there are."""
+
+
+def _words(words: Words) -> dict[str, str]:
+    plain = msgspec.to_builtins(words)
+    return {key: value for key, value in plain.items() if isinstance(value, str)}
+
+
+def _monday(draw: Draw) -> date:
+    """A Monday to Thursday of 2026, so that the next day is a working day."""
+    return date(2026, 1, 12) + timedelta(days=7 * draw.below(44) + draw.below(4))
+
+
+def _code(pattern: str, draw: Draw) -> str:
+    kinds = {"#": "123456789", "@": "ABCDEFHKLMNPRTUVWX"}
+    return "".join(draw.choice(kinds[sign]) if sign in kinds else sign for sign in pattern)
