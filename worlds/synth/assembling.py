@@ -13,7 +13,7 @@ import msgspec
 
 from ...events.event import Json
 from ..environment import FORMAT, Environment
-from .draft import DEED, REPORT, SOURCE, Draft, Phrases, Slot, System, Tell, Thing
+from .draft import DEED, OTHER_NUMBERS, REPORT, SOURCE, Draft, Phrases, Slot, System, Tell, Thing
 from .solving import Solution
 
 DISTRACTORS = 5
@@ -66,12 +66,13 @@ def assemble(draft: Draft, identity: str, capabilities: tuple[str, ...]) -> Envi
     """The environment of a draft to which all fragments have been added. Raises `solving.Unsolvable`."""
     for _ in range(DISTRACTORS):
         draft.thing()
-    _state(draft)
     _handbook(draft)
     _deed(draft)
     _deed_checks(draft)
     _report(draft)
     _core_traps(draft)
+    _state(draft)
+    draft.twin(OTHER_NUMBERS)
     return _written(draft, identity, capabilities, draft.facts.solve(draft.origin.draw("facts")))
 
 
@@ -79,15 +80,14 @@ def assemble(draft: Draft, identity: str, capabilities: tuple[str, ...]) -> Envi
 
 
 def _state(draft: Draft) -> None:
-    """The facts `chosen` and `done` of every thing that the job may be about."""
-    guards = [guard.truth for guard in draft.guards]
+    """The facts `chosen` and `done` of the things where something refers to them."""
+    guards = [f"({guard.truth})" for guard in draft.guards]
     for thing in draft.things:
-        if thing.wanted is not None:
-            chosen = " and ".join(f"({condition})" for condition in thing.wanted)
+        if "done" in thing.used:
+            draft.facts.set(f"{thing.name}.done", "=" + " and ".join([thing.ref("chosen"), *guards]))
+        if "chosen" in thing.used:
+            chosen = " and ".join(f"({condition})" for condition in thing.wanted or [])
             draft.facts.set(f"{thing.name}.chosen", f"={chosen}" if chosen else True)
-            draft.facts.set(
-                f"{thing.name}.done", "=" + " and ".join([f"${thing.name}.chosen", *(f"({guard})" for guard in guards)])
-            )
 
 
 def _may_vary(draft: Draft, thing: Thing) -> bool:

@@ -37,6 +37,10 @@ NO_WORDS = (
 """Words by which a report says that something is not so."""
 
 
+OTHER_NUMBERS = "other-numbers"
+"""The twin that every environment has."""
+
+
 class Thing:
     """One record of the register. `name` is its group of facts."""
 
@@ -48,9 +52,13 @@ class Thing:
         """What it has in fields that are special to it."""
         self.group = ""
         """The capability that brought it, if one did."""
+        self.used: set[str] = set()
+        """Attributes that something refers to."""
 
     def ref(self, attribute: str) -> str:
-        """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, `chosen`, `done`, or a column."""
+        """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, or of the capabilities' own; or
+        `chosen` (the job is about it) and `done` (and it is to be done)."""
+        self.used.add(attribute)
         return f"${self.name}.{attribute}"
 
     @property
@@ -355,6 +363,8 @@ class Draft:
         thing.wanted = [] if wanted else None
         register, facts = self.family.register, self.facts
         facts.choose(f"{thing.name}.id", self.ids(self.register), "id")
+        if wanted:
+            self.vary_number(thing)
         facts.choose(f"{thing.name}.label", self.labels(), "label")
         facts.choose(f"{thing.name}.amount", self.amounts(register.amount.low, register.amount.high), "number")
         facts.choose(f"{thing.name}.category", register.category.values[1:])
@@ -362,6 +372,10 @@ class Draft:
         facts.choose(f"{thing.name}.due", [day.isoformat() for day in self.workdays(5, 40)], "date")
         self.things.append(thing)
         return thing
+
+    def vary_number(self, thing: Thing) -> None:
+        """In a twin the thing has another id: nobody can know it without looking."""
+        self.facts.choose(f"{thing.name}.id", self.ids(self.register), "id", twin=OTHER_NUMBERS)
 
     def ids(self, system: System) -> list[Json]:
         """Ids that a record of a system may have."""

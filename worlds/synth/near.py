@@ -4,10 +4,10 @@ Knows texts, sequences and counts. Does not know environments, nor which likenes
 
 Texts are compared by the 5-grams of their folded characters; their likeness is the exact Jaccard index of both sets.
 Candidates are found with MinHash signatures of 128 slots, looked up in bands, so that not all pairs are compared: of
-the pairs just at the threshold about one in 10,000 may be missed. Instead of 128 permutations each 5-gram is hashed once
-for four lanes of 32 bins, and the smallest of a bin is its slot (one permutation hashing: Li, Owen and Zhang 2012);
-empty bins borrow from others in an order that is the same for all texts (Shrivastava 2017). Hashes are BLAKE2b, so
-signatures are the same on every machine.
+the pairs just at the threshold about one in 10,000 may be missed. Each 5-gram is hashed once rather than 128 times, for
+four lanes of 32 bins, and the smallest of a bin is its slot (one permutation hashing: Li, Owen and Zhang 2012); empty
+bins borrow from others in an order that is the same for all texts (Shrivastava 2017). Hashes are BLAKE2b, so signatures
+are the same on every machine.
 """
 
 from __future__ import annotations

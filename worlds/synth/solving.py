@@ -59,9 +59,9 @@ class Facts:
         problem: Any = Problem()
         for key, domain in self._domains.items():
             problem.addVariable(key, draw.shuffled(domain))
-        for keys in self._families.values():
-            if len(keys) > 1:
-                problem.addConstraint(AllDifferentConstraint(), keys)
+        for alike in self._families.values():
+            if len(alike) > 1:
+                problem.addConstraint(AllDifferentConstraint(), alike)
         for predicate, keys in self._constraints:
             problem.addConstraint(FunctionConstraint(predicate), keys)
         values: Mapping[str, Json] | None = problem.getSolution() if self._domains else {}

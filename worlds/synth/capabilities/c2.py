@@ -20,6 +20,7 @@ def build(draft: Draft) -> None:
     draft.register.shape["pages"] = PAGE
     things = [draft.thing() for _ in range(MATCHING)]
     for thing in things:
+        draft.vary_number(thing)
         thing.wanted = [f"{thing.ref('category')} == $c2.category"]
         draft.facts.choose(f"{thing.name}.category", values[:1])
     last = things[-1]

@@ -9,9 +9,68 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ..findings import parts
+from . import (
+    check_necessity,
+    clean_start,
+    determinism,
+    discrimination,
+    grounded,
+    hidden,
+    idle,
+    injection,
+    interruption,
+    mutation,
+    oracle_wins,
+    single_source,
+    step_necessity,
+    timing,
+    tool_minimality,
+    trap_ceiling,
+    twin_coverage,
+    uniqueness,
+)
 from .validator import Validator
 
-VALIDATORS: tuple[Validator, ...] = ()
+VALIDATORS: tuple[Validator, ...] = (
+    Validator(3, "single-source", "a value that is written in two places", "static", single_source.find),
+    Validator(10, "grounded", "an oracle that says or writes what an agent could not know", "static", grounded.find),
+    Validator(
+        13, "hidden", "coworkers who give something away to whoever talks about anything else", "static", hidden.find
+    ),
+    Validator(
+        4,
+        "oracle-wins",
+        "an environment that cannot be solved, or grades its solution wrongly",
+        "play",
+        oracle_wins.find,
+    ),
+    Validator(5, "idle", "points for whoever does nothing, or only reads", "play", idle.find),
+    Validator(6, "clean-start", "a target that is met before anything has happened", "play", clean_start.find),
+    Validator(18, "trap-ceiling", "plausible bad agents that get more than they may", "play", trap_ceiling.find),
+    Validator(
+        22, "determinism", "an outcome that depends on hash order, or on how a number is kept", "play", determinism.find
+    ),
+    Validator(
+        21, "interruption", "a change of mind that comes before the work, or after it", "play", interruption.find
+    ),
+    Validator(
+        24, "injection", "a text that gives orders and that nobody reads, or could follow", "play", injection.find
+    ),
+    Validator(20, "timing", "a deadline that is too near, and events that never happen", "play", timing.find),
+    Validator(8, "twin-coverage", "a written value that is the same in all twins", "play", twin_coverage.find),
+    Validator(14, "uniqueness", "two right answers, of which one is accepted", "play", uniqueness.find),
+    Validator(7, "step-necessity", "steps of the oracle that nobody would miss", "play", step_necessity.find),
+    Validator(9, "check-necessity", "checks that nobody fails", "play", check_necessity.find),
+    Validator(
+        23,
+        "tool-minimality",
+        "services that nobody uses, and records that tell what a person should",
+        "play",
+        tool_minimality.find,
+    ),
+    Validator(25, "discrimination", "an environment that everybody passes, or nobody", "play", discrimination.find),
+    Validator(17, "mutation", "checks so weak that a mistake costs nothing", "play", mutation.find),
+)
 
 FOUNDATIONS = frozenset({1, 2, 4})
 """Where one of these fails, what others would say means nothing: nothing can be played, or nobody can win."""

@@ -1,0 +1,41 @@
+"""What the agents that come with an environment get in it, over the base and all twins.
+
+Knows which agents these are, and how fractions are written. Does not know what they should get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import msgspec
+
+from ..checks.scoring import decimal_text
+from .playing import Case, Program
+from .validators.programs import NOTHING, reading, traps
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """The scores of one agent in the variants that it can be played in; decimal numbers, at most 12 places."""
+
+    lowest: str
+    highest: str
+    variants: int
+
+
+async def scores(case: Case) -> dict[str, Spread]:
+    """By agent: `oracle`, `noop`, `readonly`, `spam`, and `trap:NAME` for each trap that fits."""
+    found: dict[str, list[Fraction]] = {}
+    for variant in case.worlds:
+        for agent, program in (await _agents(case, variant)).items():
+            found.setdefault(agent, []).append((await case.run(program, variant)).score)
+    return {agent: Spread(decimal_text(min(some)), decimal_text(max(some)), len(some)) for agent, some in found.items()}
+
+
+async def _agents(case: Case, variant: str) -> Mapping[str, Program]:
+    return {
+        "oracle": case.oracle(variant),
+        "noop": NOTHING,
+        "readonly": reading(case, variant),
+        **{program.name.partition("@")[0]: program for program in traps(case, variant)},
+    }
