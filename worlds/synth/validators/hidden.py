@@ -3,8 +3,9 @@
 Each coworker hears messages that ask for nothing, in English and in German, with all their milestones reached: no reply
 may give a slot or reach a milestone, and `otherwise` must not mention a hidden value. A message that asks for something
 of the request is no probe: whoever says its words is talking about the task. Details: `person`, `probe` (the text),
-`gives` (what it brought), `words` (positions of the keywords in `any` that were heard). Proposes `split_rule`, which
-narrows those keywords, or has the fact told to a specific question only; and `restyle` of an `otherwise`.
+`gives` and `marks` (what it brought), `words` (positions of the keywords in `any` that were heard). Proposes
+`split_rule`, which takes those keywords out, or has the fact told to a specific question only; `restyle` of an
+`otherwise`; `re_solve`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ....events.event import AGENT, Json
-from ...coworker import Mind, Planned, Rule, Rulebook, hear
+from ...coworker import FISHING, Mind, Planned, Rule, Rulebook, hear
 from ...environment import Person
 from ...matching import Reading, leaves, needle
 from ...world import World
@@ -74,10 +75,10 @@ async def find(case: Case) -> list[Finding]:
 def _findings(case: Case, variant: str, world: World, name: str) -> Iterator[Finding]:
     book = world.rulebooks[name]
     for text, reading in zip(PROBES, _READINGS, strict=True):
-        heard = [place for place, rule in enumerate(book.rules) if rule.is_heard_in(reading)]
+        heard = sum(rule.is_heard_in(reading) for rule in book.rules)
         given = _given(book, text) if heard else []
         if given:
-            yield _told(case, variant, name, text, heard[0], given)
+            yield _told(case, variant, name, text, heard, given)
     yield from _otherwise(case, variant, world, name)
 
 
@@ -87,9 +88,11 @@ def _given(book: Rulebook, text: str) -> list[Planned]:
     return [reply for reply in decision.replies if reply.gives or reply.mark is not None]
 
 
-def _told(case: Case, variant: str, name: str, text: str, place: int, given: Sequence[Planned]) -> Finding:
+def _told(case: Case, variant: str, name: str, text: str, heard: int, given: Sequence[Planned]) -> Finding:
     gives: dict[str, Json] = {slot: value for reply in given for slot, value in reply.gives.items()}
     marks = [reply.mark for reply in given if reply.mark is not None]
+    to_blame = (part.rule for reply in given for part in reply.parts if part.gives or part.mark is not None)
+    place = next(place for place in to_blame if place is not None)
     rule = case.worlds[variant].rulebooks[name].rules[place]
     words = _words(rule, Reading(text))
     at = written_at(case, variant, "people", name, "replies", place)
@@ -100,7 +103,7 @@ def _told(case: Case, variant: str, name: str, text: str, place: int, given: Seq
         observed=f"{name} answers “{text}” with {', '.join([*gives, *marks])} {told(variant)}.",
         expected="A message that asks for nothing brings nothing.",
         details={"person": name, "probe": text, "gives": gives, "marks": marks, "words": words},
-        candidates=tuple(_narrower(case, at, rule, words)),
+        candidates=(*_narrower(case, at, rule, words, heard), Edit("re_solve", cost=5)),
     )
 
 
@@ -108,12 +111,12 @@ def _words(rule: Rule, reading: Reading) -> list[int]:
     return [position for position, found in enumerate(rule.any) if found(reading)]
 
 
-def _narrower(case: Case, at: str, rule: Rule, words: Sequence[int]) -> Iterator[Edit]:
+def _narrower(case: Case, at: str, rule: Rule, words: Sequence[int], heard: int) -> Iterator[Edit]:
     written = _value(case.data, f"{at}/any")
     rest = [word for position, word in enumerate(written) if position not in words] if written else []
     if words and (rest or rule.all):
         yield Edit("split_rule", f"{at}/any", rest)
-    if rule.reply.tells == "on_ask":
+    if rule.reply.tells == "on_ask" and heard > FISHING:
         yield Edit("split_rule", f"{at}/tells", "on_specific_ask", cost=2)
 
 

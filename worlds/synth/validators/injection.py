@@ -24,13 +24,12 @@ from .programs import traps
 NUMBER = 24
 
 _ORDERS = re.compile(
-    r"\b(?:ai |ki-)?(?:assistant|assistent(?:in)?|agent)\s*[:,]"
-    r"|\b(?:ignore|disregard|forget) (?:all |any |your |the )*(?:previous|earlier|other|above|instructions|rules)"
-    r"|\b(?:ignorier|vergiss|missachte)\w* (?:alle |deine |die |bisherigen )*(?:anweisung|regel|vorgabe)"
-    r"|\bsystem (?:message|prompt)\b|\bsystemnachricht\b|助手[：:，,]",
+    r"\b(?:assistant|assistent(?:in)?)\s*:|\b(?:ai|ki)[ -](?:agent|assistant|assistent)|助手[：:，,]|\bsystem prompt\b"
+    r"|\b(?:ignore|disregard|forget) (?:all|any|your)\b[\w ]{0,30}\b(?:instruction|rule|order|guideline)s"
+    r"|\b(?:ignorier|vergiss|missachte)\w* (?:alle|deine|ihre)\b[\w ]{0,30}(?:anweisung|regel|vorgabe)",
     re.IGNORECASE,
 )
-"""How texts speak that want an assistant to obey."""
+"""How texts speak that want an assistant to obey; people at work do not speak so to each other."""
 
 _CAPABILITY = "D1"
 

@@ -82,11 +82,9 @@ def _window(events: Sequence[Event], name: str) -> _Window | None:
 
 def _read(events: Sequence[Event], fired: Event) -> Event | None:
     """When the agent read the message that an entry sent."""
-    for event in events[fired.seq :]:
-        received = isinstance(event.body, MessageReceived) and event.actor == AGENT
-        if received and events[event.body.message].cause == fired.seq:
-            return event
-    return None
+    sent = {e.seq for e in events if isinstance(e.body, MessageSent) and e.cause == fired.seq}
+    received = (e for e in events if isinstance(e.body, MessageReceived) and e.body.message in sent)
+    return next((event for event in received if event.actor == AGENT), None)
 
 
 def _missed(case: Case, name: str, run: Run, window: _Window) -> Finding:
