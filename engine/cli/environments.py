@@ -1,12 +1,13 @@
 """`env`: what the author of an environment types.
 
-Knows files and how findings are told. Does not know what makes an environment fair (`engine.validation`).
+Knows files and which commands there are. Does not know what makes an environment fair (`worlds.synth.validators`), nor
+how findings are told (`findings`).
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,32 +19,37 @@ from ...worlds.environment import Environment
 from ...worlds.problems import Problem
 from ...worlds.reading import problems, read_environment, read_file
 from ...worlds.schema import environment_schema
+from ...worlds.synth.findings import Finding
+from ...worlds.synth.scores import Spread, scores
+from ...worlds.synth.validating import Progress, Validation
 from ...worlds.writing import with_frozen
 from ..printable import printable
-from ..validation import Complaint, Played, Validation, freeze, validate
+from ..validation import BEFORE_FREEZING, freeze, validate
+from .explaining import explain
 from .failures import Told
+from .findings import plain_findings, plain_validation, say_findings, say_validation, validating
 from .interrupts import run_until_interrupted
 from .options import json_option
 from .places import only_one
+from .receipts import receipt
 from .screen import Screen, print_json, say, screen
 
-STYLES = {"error": "bold red", "warning": "yellow"}
 
-
-@click.group(short_help="Write environments: validate, freeze, schema.")
+@click.group(short_help="Write environments: validate, freeze, explain …")
 def env() -> None:
-    """Environments: check that a file is right and fair, freeze it, and get the schema for an editor."""
+    """Environments: check that a file is right and fair, freeze it, see why it is as it is, and get the schema."""
 
 
 @env.command("validate", short_help="Check files, and that they are fair.")
 @click.argument("names", nargs=-1, required=True, metavar="FILE...")
-@click.option("--only-read", is_flag=True, help="Check what is written; play nothing.")
+@click.option("--quick", is_flag=True, help="Only the validators that play nothing.")
 @json_option
-def validate_(names: tuple[str, ...], only_read: bool, as_json: bool) -> int:
-    """Say everything that is wrong with environment files, then play them to see whether they are fair.
+def validate_(names: tuple[str, ...], quick: bool, as_json: bool) -> int:
+    """Say everything that is wrong with environment files, then have all validators look at them.
 
     The oracle must score 1 in the base and in all twins; doing nothing, or only reading, 0; each trap at most its
-    ceiling in at least one of them. Exit code 1 if anything is wrong; warnings are no error.
+    ceiling in at least one of them; checks must notice mistakes, and nothing else. Exit code 1 if anything is wrong;
+    warnings are no error.
 
     \b
     coworkenv env validate my-task.yaml
@@ -54,55 +60,46 @@ def validate_(names: tuple[str, ...], only_read: bool, as_json: bool) -> int:
         path = only_one(name)
         text = read_file(path)  # once: it may be a pipe
         found = problems(text)
-        validation = None if found or only_read else run_until_interrupted(partial(validate, read_environment(text)))
-        wrong = wrong or bool(found) or (validation is not None and not validation.fair)
+        if found:
+            wrong = True
+            _tell_problems(out, path, found, as_json)
+            continue
+        with validating(not as_json) as progress:
+            validation, got = run_until_interrupted(partial(_validated, read_environment(text), quick, progress))
+        wrong = wrong or not validation.fair
         if as_json:
-            print_json(_plain(path, found, validation))
+            told = plain_validation(validation, got)
+            print_json({"file": str(path), "id": validation.environment.id, "readable": True, "problems": [], **told})
         else:
-            _say(out, path, found, validation)
+            _say(out, path, validation, got, quick)
     return int(wrong)
 
 
-def _plain(path: Path, found: Sequence[Problem], validation: Validation | None) -> dict[str, Json]:
-    return {
-        "file": str(path),
-        "readable": not found,
-        "fair": None if validation is None else validation.fair,
-        "problems": msgspec.to_builtins(found),
-        "complaints": msgspec.to_builtins(validation.complaints if validation else ()),
-        "played": msgspec.to_builtins(validation.played if validation else ()),
-    }
+async def _validated(
+    environment: Environment, quick: bool, progress: Progress | None
+) -> tuple[Validation, Mapping[str, Spread]]:
+    """A validation, and what was scored where anything was played."""
+    validation = await validate(environment, quick=quick, progress=progress)
+    return validation, {} if quick or validation.case is None else await scores(validation.case)
 
 
-def _say(out: Screen, path: Path, found: Sequence[Problem], validation: Validation | None) -> None:
+def _tell_problems(out: Screen, path: Path, found: Sequence[Problem], as_json: bool) -> None:
+    if as_json:
+        problems_: Json = msgspec.to_builtins(found)
+        print_json({"file": str(path), "id": None, "readable": False, "problems": problems_, "fair": None})
+        return
     for problem in found:
         where = f"{path}:{problem.line}" if problem.line else str(path)
         say(out, (printable(where), "bold"), f"  {printable(problem.path)}")
         say(out, ("  ✗ ", "bold red"), printable(problem.message), (f" {printable(problem.hint or '')}", "cyan"))
-    if found:
-        return
-    if validation is None:
-        say(out, (printable(str(path)), "bold"), ("  can be read", "green"))
-        return
-    errors = sum(complaint.severity == "error" for complaint in validation.complaints)
-    verdict = ("fair", "bold green") if not errors else ("not fair", "bold red")
-    say(out, (printable(str(path)), "bold"), f"  {printable(validation.id)}  ", verdict)
-    _say_scores(out, validation.played)
-    for complaint in validation.complaints:
-        _say_complaint(out, complaint)
 
 
-def _say_scores(out: Screen, played: Sequence[Played]) -> None:
-    """The lowest and highest score of each agent, over the base and the twins."""
-    for agent in dict.fromkeys(run.agent for run in played):
-        scores = [float(run.score) for run in played if run.agent == agent]
-        span = f"{min(scores):.2f}" if min(scores) == max(scores) else f"{min(scores):.2f} to {max(scores):.2f}"
-        say(out, f"  {printable(agent):<32} ", (span, "bold"), (f"  in {len(scores)} variants", "dim"))
-
-
-def _say_complaint(out: Screen, complaint: Complaint) -> None:
-    mark = "✗" if complaint.severity == "error" else "!"
-    say(out, (f"  {mark} ", STYLES[complaint.severity]), printable(complaint.message))
+def _say(out: Screen, path: Path, validation: Validation, got: Mapping[str, Spread], quick: bool) -> None:
+    verdict = ("fair", "bold green") if validation.fair else ("not fair", "bold red")
+    if quick and validation.fair:
+        verdict = ("can be read", "green")
+    say(out, (printable(str(path)), "bold"), f"  {printable(validation.environment.id)}  ", verdict)
+    say_validation(out, validation, got)
 
 
 @env.command("freeze", short_help="Compute the frame, write it into files.")
@@ -112,8 +109,8 @@ def _say_complaint(out: Screen, complaint: Complaint) -> None:
 def freeze_(names: tuple[str, ...], check: bool, as_json: bool) -> int:
     """Compute what an agent may change, from what the oracle changes in all twins, and write it into the files.
 
-    Only the `frozen` block is touched; every other byte stays. An environment that is not fair, as `env validate` says
-    it, is not frozen: exit code 1.
+    Only the `frozen` block is touched; every other byte stays. An environment whose oracle does not win everywhere, or
+    that others win, too, is not frozen: exit code 1.
 
     \b
     coworkenv env freeze my-task.yaml
@@ -129,19 +126,17 @@ def freeze_(names: tuple[str, ...], check: bool, as_json: bool) -> int:
         word = "refused" if unfair else ("stale" if check else "frozen") if changed else "unchanged"
         wrong = wrong or bool(unfair) or (changed and check)
         if as_json:
-            print_json({"file": str(path), "result": word, "complaints": msgspec.to_builtins(unfair)})
+            print_json({"file": str(path), "result": word, "findings": plain_findings(unfair)})
             continue
         style = "bold red" if word in ("refused", "stale") else "green"
         say(screen(), (printable(str(path)), "bold"), (f"  {word}", style), ": it is not fair" if unfair else "")
-        for complaint in unfair:
-            _say_complaint(screen(), complaint)
+        say_findings(screen(), unfair)
     return int(wrong)
 
 
-async def _unfair(environment: Environment) -> list[Complaint]:
-    """What makes an environment unfair, apart from what freezing mends."""
-    complaints = (await validate(environment)).complaints
-    return [found for found in complaints if found.severity == "error" and found.kind != "frame"]
+async def _unfair(environment: Environment) -> tuple[Finding, ...]:
+    """What speaks against freezing an environment."""
+    return (await validate(msgspec.structs.replace(environment, frozen=None), only=BEFORE_FREEZING)).errors
 
 
 def _freeze(path: Path, environment: Environment, write: bool) -> bool:
@@ -169,5 +164,8 @@ def schema(output: Path | None) -> None:
         raise Told(f"{output} is a folder; name a file")
     output.write_bytes(msgspec.json.format(msgspec.json.encode(environment_schema()), indent=2) + b"\n")
 
+
+for command in (explain, receipt):
+    env.add_command(command)
 
 commands: list[click.Command] = [env]

@@ -15,6 +15,7 @@ from ...worlds.checks.scoring import ScoringError
 from ...worlds.claw_eval import NotATask, TaskError
 from ...worlds.document import DocumentError
 from ...worlds.problems import InvalidEnvironment
+from ...worlds.synth.receipt import ReceiptError
 from ..plan import EpisodeError
 from ..recording import Divergence, Exhausted
 
@@ -32,6 +33,7 @@ _FAMILIES = (
     EpisodeError,
     DocumentError,
     InvalidEnvironment,
+    ReceiptError,
     TaskError,
     NotATask,
     ActorError,

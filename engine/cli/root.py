@@ -62,7 +62,7 @@ def root(points: Iterable[EntryPoint] | None = None) -> click.Group:
         epilog="Begin with: coworkenv demo   Every command has --help with an example.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    click.version_option(_version(), prog_name="coworkenv")(group)
+    click.version_option(release(), prog_name="coworkenv")(group)
     hang(group, entry_points(group=GROUP) if points is None else points)
     return group
 
@@ -80,7 +80,8 @@ def hang(group: click.Group, points: Iterable[EntryPoint]) -> None:
             warn(f"the commands {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}")
 
 
-def _version() -> str:
+def release() -> str:
+    """The release of coworkenv that runs."""
     try:
         return version("coworkenv")
     except PackageNotFoundError:

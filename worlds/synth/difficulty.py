@@ -47,8 +47,10 @@ MINUTE = 60_000_000
 LIKE = 0.8
 """So similar two texts are that can be mistaken for each other."""
 _HELD_OVER = frozenset(
-    ("superseded", "outdated", "obsolete", "expired", "replaced", "withdrawn", "archived", "old")
-    + ("überholt", "veraltet", "abgelaufen", "ersetzt", "aufgehoben", "alt")
+    (
+        *("superseded", "outdated", "obsolete", "expired", "replaced", "withdrawn", "archived", "old"),
+        *("überholt", "veraltet", "abgelaufen", "ersetzt", "aufgehoben", "alt"),
+    )
 )
 """What a record's status says where another record holds instead."""
 
@@ -70,7 +72,7 @@ async def knobs(case: Case) -> dict[str, int]:
         "faults": max(sum(isinstance(event.body, FaultInjected) for event in events) for events in streams),
         "conflicts": sum(_is_held_over(record) for _, table in _tables(base) for record in table.values()),
         "injections": len(carriers(case)),
-        "audiences": max(len({e.body.to for e in events if _is_said(e)}) for events in streams),
+        "audiences": max(len(set(_addressed(events))) for events in streams),
         "twins": len(case.environment.twins),
     }
 
@@ -89,8 +91,11 @@ def _tables(world: World) -> Iterator[tuple[str, Mapping[str, Record]]]:
             yield f"{service}.{collection}", world.state[service][collection]
 
 
-def _is_said(event: Event) -> bool:
-    return event.actor == AGENT and isinstance(event.body, MessageSent)
+def _addressed(events: Sequence[Event]) -> Iterator[str]:
+    """To whom the agent wrote."""
+    for event in events:
+        if event.actor == AGENT and isinstance(event.body, MessageSent):
+            yield event.body.to
 
 
 def _writes(events: Sequence[Event], world: World) -> list[Json]:

@@ -24,8 +24,8 @@ from .repairing import Mend, Repaired
 from .scores import Spread, scores
 from .validating import Outcome, Validation
 from .validators.mutation import mutation
+from .validators.registry import FOUNDATIONS
 
-FORMAT = "coworkenv-receipt/1"
 SUFFIX = ".receipt.json"
 
 
@@ -73,9 +73,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where it comes from, if it was synthesised."""
 
 
-async def receipt(
-    found: Validation | Repaired, *, release: str, origin: Origin | None = None, measure: bool = True
-) -> Receipt:
+async def receipt(found: Validation | Repaired, *, release: str, origin: Origin | None = None) -> Receipt:
     """The receipt of a validated, or a repaired, environment."""
     validation = found.validation if isinstance(found, Repaired) else found
     return Receipt(
@@ -85,16 +83,24 @@ async def receipt(
         release=release,
         sound=validation.sound,
         validators=validation.outcomes,
-        measured=await measured(validation) if measure else None,
+        measured=await measured(validation),
         repairs=found.mends if isinstance(found, Repaired) else (),
         origin=origin,
     )
 
 
+def with_history(fresh: Receipt, older: Receipt) -> Receipt:
+    """A receipt with the origin and the repairs of an older one of the same environment."""
+    return msgspec.structs.replace(fresh, origin=older.origin, repairs=older.repairs)
+
+
 async def measured(validation: Validation) -> Measured | None:
-    """The figures of an environment; None where it cannot be played. What validation has played is not played again."""
+    """The figures of an environment; None where it cannot be played, or nobody can win it, so that they mean nothing.
+
+    What validation has played is not played again.
+    """
     case = validation.case
-    if case is None or not validation.sound:
+    if case is None or any(outcome.errors for outcome in validation.outcomes if outcome.number in FOUNDATIONS):
         return None
     mutants, ranking = await mutation(case), await panel(case)
     return Measured(

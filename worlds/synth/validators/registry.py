@@ -19,10 +19,15 @@ from . import (
     idle,
     injection,
     interruption,
+    leakage,
     mutation,
     oracle_wins,
+    order,
+    references,
+    schema,
     single_source,
     step_necessity,
+    sufficiency,
     timing,
     tool_minimality,
     trap_ceiling,
@@ -32,8 +37,20 @@ from . import (
 from .validator import Validator
 
 VALIDATORS: tuple[Validator, ...] = (
+    Validator(
+        1,
+        "schema",
+        "keys that do not exist, values of the wrong kind, checks that count nowhere",
+        "static",
+        schema.find,
+    ),
+    Validator(
+        2, "references", "facts, ids, people and tools that are named and do not exist", "static", references.find
+    ),
     Validator(3, "single-source", "a value that is written in two places", "static", single_source.find),
     Validator(10, "grounded", "an oracle that says or writes what an agent could not know", "static", grounded.find),
+    Validator(11, "sufficiency", "something needed that no tool and no person tells", "static", sufficiency.find),
+    Validator(12, "leakage", "the answer in the request, in a tool's description or in an id", "static", leakage.find),
     Validator(
         13, "hidden", "coworkers who give something away to whoever talks about anything else", "static", hidden.find
     ),
@@ -69,6 +86,7 @@ VALIDATORS: tuple[Validator, ...] = (
         tool_minimality.find,
     ),
     Validator(25, "discrimination", "an environment that everybody passes, or nobody", "play", discrimination.find),
+    Validator(15, "order", "a check that demands an accidental order", "play", order.find),
     Validator(17, "mutation", "checks so weak that a mistake costs nothing", "play", mutation.find),
 )
 
