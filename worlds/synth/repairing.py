@@ -22,10 +22,11 @@ import msgspec
 from ..compiling import plain
 from ..environment import Environment
 from ..problems import InvalidEnvironment
-from ..reading import problems
+from ..reading import problems, read_environment
 from ..writing import write
 from .findings import Edit, Finding
 from .freezing import framed
+from .legible import Slip, legible
 from .operators import RE_SOLVE, apply
 from .playing import Case, Play
 from .pointing import BadEdit
@@ -47,7 +48,7 @@ class Mend(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One edit that was made."""
 
     round: int
-    """Counted from 1."""
+    """Counted from 1; 0 for what was mended before the environment could be read."""
     validator: int
     at: str
     """Where the finding was."""
@@ -89,6 +90,24 @@ async def repair(
         if state is before:
             break
     return Repaired(validation=state, mends=tuple(mends), rounds=done, given_up=workshop.why(state))
+
+
+async def repair_text(text: str, play: Play, *, remake: Remake | None = None) -> Repaired:
+    """Make the environment of a text sound, and readable before that if it is not.
+
+    Raises `InvalidEnvironment` where it cannot be made readable.
+    """
+    readable, slips = legible(text)
+    found = await repair(read_environment(readable), play, remake=remake)
+    return msgspec.structs.replace(found, mends=(*map(_slip, slips), *found.mends))
+
+
+def _slip(slip: Slip) -> Mend:
+    finding = slip.finding
+    number = finding.validator
+    return Mend(
+        round=0, validator=number, at=finding.at, observed=finding.observed, edit=slip.edit, before=(number,), after=()
+    )
 
 
 class _Workshop:

@@ -6,15 +6,16 @@ or mended.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..compiling import is_stale
+from ...events.event import Json
+from ..compiling import is_stale, plain
 from ..environment import Environment
 from ..problems import InvalidEnvironment, Problem
+from ..reading import located
 from .findings import Finding, pointer
 from .freezing import case_of
 from .playing import Case, Play
@@ -90,7 +91,7 @@ async def validate(
     try:
         case = Case(environment, play) if quick else await case_of(environment, play)
     except InvalidEnvironment as error:
-        outcomes = _unplayable(error, validators)
+        outcomes = _unplayable(environment, error, validators)
         return Validation(environment=environment, frame=frame, outcomes=outcomes, case=None)
     outcomes = await examine(case, validators, progress)
     return Validation(environment=case.environment, frame=frame, outcomes=outcomes, case=case)
@@ -125,18 +126,17 @@ def _outcome(validator: Validator, findings: Iterable[Finding]) -> Outcome:
     return Outcome(validator.number, validator.name, verdict, found)
 
 
-def _unplayable(error: InvalidEnvironment, validators: Sequence[Validator]) -> tuple[Outcome, ...]:
+def _unplayable(
+    environment: Environment, error: InvalidEnvironment, validators: Sequence[Validator]
+) -> tuple[Outcome, ...]:
     """The outcomes where there is no world to look at: `references` speaks for what cannot be compiled."""
-    found = tuple(_finding(problem) for problem in error.problems)
+    data = plain(environment)
+    found = tuple(_finding(problem, data) for problem in error.problems)
     rest = (Outcome(v.number, v.name, "skipped") for v in validators if v.number != _REFERENCES)
     return (Outcome(_REFERENCES, "references", "failed", found), *rest)
 
 
-def _finding(problem: Problem) -> Finding:
-    at = pointer(*(key or int(position) for key, position in _STEP.findall(problem.path)))
+def _finding(problem: Problem, data: Json) -> Finding:
     observed = f"{problem.message} {problem.hint or ''}".rstrip()
+    at = pointer(*located(problem.path, data))
     return Finding(validator=_REFERENCES, at=at, observed=observed, expected="The environment can be compiled.")
-
-
-_STEP = re.compile(r"([^.\[\]]+)(?![^\[]*\])|\[(\d+)\]")
-"""A step of a path as problems write it: a key, or a position in brackets."""
