@@ -25,6 +25,7 @@ from ...worlds.synth.validating import Progress, Validation
 from ...worlds.writing import with_frozen
 from ..printable import printable
 from ..validation import BEFORE_FREEZING, freeze, validate
+from .auditing import audit
 from .explaining import explain
 from .failures import Told
 from .findings import plain_findings, plain_validation, say_findings, say_validation, validating
@@ -168,4 +169,5 @@ def schema(output: Path | None) -> None:
 for command in (explain, receipt):
     env.add_command(command)
 
+env.add_command(audit)
 commands: list[click.Command] = [env]

@@ -106,13 +106,18 @@ def _tasks(folder: Path, mode: Mode, found: Found) -> Sequence[Task] | None:
     return tasks
 
 
-def _folder(path: Path, twins: bool) -> Iterator[World]:
-    inside = [file for file in sorted(path.rglob("*")) if file.suffix in SUFFIXES and file.is_file()]
+def environment_files(folder: Path) -> list[Path]:
+    """The environments in a folder, by path. Raises Told if there is none."""
+    inside = [file for file in sorted(folder.rglob("*")) if file.suffix in SUFFIXES and file.is_file()]
     environments = [file for file in inside if _is_environment(file)]
     if not environments:
-        raise Told(f"there is no environment and no task in the folder {path}")
+        raise Told(f"there is no environment and no task in the folder {folder}")
+    return environments
+
+
+def _folder(path: Path, twins: bool) -> Iterator[World]:
     problems = []
-    for file in environments:
+    for file in environment_files(path):
         try:
             yield from _variants(read_environment(file), twins)
         except InvalidEnvironment as error:
