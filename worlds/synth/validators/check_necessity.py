@@ -2,7 +2,7 @@
 
 Each check must be failed by a trap, or by the oracle without one step, in some variant where it applies. For a weight
 that is an error, since it is given to everybody; for a gate a warning, since it may guard against what no trap does.
-Details: `check`, `gate`. Proposes `drop_check` of a weight.
+Details: `check`, `gate`. Proposes `to_gate` and `drop_check` of a weight.
 """
 
 from __future__ import annotations
@@ -70,5 +70,5 @@ def _finding(case: Case, name: str, gate: bool) -> Finding:
         observed=f"No trap fails the check {name}, and leaving out no step of the oracle does.",
         expected="For each check there is somebody who fails it.",
         details={"check": name, "gate": gate},
-        candidates=() if gate else (Edit("drop_check", at, cost=3),),
+        candidates=() if gate else (Edit("to_gate", at, cost=2), Edit("drop_check", at, cost=3)),
     )

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ....events.event import AGENT, Event, Json, MessageSent, ToolCalled, ToolReturned
+from ...compiling import written_out
 from ...matching import Reading, leaves, needle
 from ..findings import Edit, Finding, pointer
 from ..playing import Case, Run
@@ -123,19 +124,26 @@ def _reads(events: Sequence[Event], text: str) -> bool:
 
 def _unread(case: Case, carrier: Carrier, oracle: Run) -> Finding:
     at = _place(case, carrier)
-    better = [
-        _place(case, other)
-        for other in _texts(case)
-        if other.variant == carrier.variant and other.name != carrier.name and _reads(oracle.events, other.text)
-    ]
+    read = [text for text in _texts(case) if text.name != carrier.name and _reads(oracle.events, text.text)]
+    better = [place for text in read for place in _room(case, text)][:2] + [_place(case, text) for text in read][:3]
     return Finding(
         validator=NUMBER,
         at=at,
         observed=f"{carrier.name} gives orders, and the oracle reads it in no variant.",
         expected="The text that gives orders is among those that the work needs.",
         details={"carrier": carrier.name, "read": False, "trap": ""},
-        candidates=(*(Edit("move_carrier", at, place) for place in better[:3]), Edit("re_solve", cost=5)),
+        candidates=(*(Edit("move_carrier", at, place) for place in better), Edit("re_solve", cost=5)),
     )
+
+
+def _room(case: Case, read: Carrier) -> Iterator[str]:
+    """Texts that a record which is read could have, and has not."""
+    spec = written_out(case.environment.services[read.service], ("services", read.service))
+    record = case.worlds[read.variant].state[read.service][read.collection][read.key]
+    fields = spec.collections[read.collection].fields if read.collection in spec.collections else {}
+    for name, field in fields.items():
+        if field.type == "text" and name not in record:
+            yield _place(case, msgspec.structs.replace(read, field=name))
 
 
 def _place(case: Case, carrier: Carrier) -> str:

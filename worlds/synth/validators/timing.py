@@ -32,7 +32,7 @@ _SECOND = 1_000_000
 
 async def find(case: Case) -> list[Finding]:
     oracles = [await case.run(case.oracle(variant), variant) for variant in case.worlds]
-    late = max(oracles, key=lambda run: Fraction(_done(run), case.worlds[run.variant].deadline))
+    late = max(oracles, key=lambda run: Fraction(when_done(run.events), case.worlds[run.variant].deadline))
     found = [*_deadline(case, late)]
     for run in oracles:
         slow = await _slower(case, run)
@@ -45,15 +45,14 @@ async def find(case: Case) -> list[Finding]:
 # --- the deadline ------------------------------------------------------------------------------------------
 
 
-def _done(run: Run) -> int:
+def when_done(events: Sequence[Event]) -> int:
     """When the agent did its last thing."""
-    return max((event.at for event in run.events if event.actor == AGENT), default=0)
+    return max((event.at for event in events if event.actor == AGENT), default=0)
 
 
 def _deadline(case: Case, run: Run) -> Iterator[Finding]:
-    done, deadline = _done(run), case.worlds[run.variant].deadline
+    done, deadline = when_done(run.events), case.worlds[run.variant].deadline
     if done > SHARE * deadline:
-        enough = -(-done * SHARE.denominator // (SHARE.numerator * _SECOND)) * _SECOND
         yield Finding(
             validator=NUMBER,
             at=pointer("clock", "deadline"),
@@ -61,8 +60,14 @@ def _deadline(case: Case, run: Run) -> Iterator[Finding]:
             observed=f"The oracle is done after {duration(done)} of {duration(deadline)} {told(run.variant)}.",
             expected="The oracle needs at most 0.7 of the time.",
             details={"done": duration(done), "deadline": duration(deadline)},
-            candidates=(Edit("shift_event", pointer("clock", "deadline"), duration(enough)),),
+            candidates=(later_deadline(done),),
         )
+
+
+def later_deadline(done: int) -> Edit:
+    """The deadline, in whole seconds, that leaves time enough for what is done after so many microseconds."""
+    enough = -(-done * SHARE.denominator // (SHARE.numerator * _SECOND)) * _SECOND
+    return Edit("shift_event", pointer("clock", "deadline"), duration(enough))
 
 
 # --- at half the speed -------------------------------------------------------------------------------------
@@ -161,7 +166,7 @@ def _never(case: Case, variant: str, place: int, happening: Happening, oracle: R
 
 
 def _sooner(case: Case, at: str, happening: Happening, oracle: Run) -> Iterator[Edit]:
-    soon = duration(max(_done(oracle) // (2 * _SECOND), 1) * _SECOND)
+    soon = duration(max(when_done(oracle.events) // (2 * _SECOND), 1) * _SECOND)
     if happening.when is None:
         yield Edit("shift_event", f"{at}/{'after' if happening.at is None else 'at'}", soon)
         return

@@ -12,13 +12,14 @@ async def test_each_check_of_a_sound_environment_is_failed_by_somebody(name: str
     assert await find(await case(name)) == []
 
 
-async def test_a_weight_that_everybody_gets_is_an_error_and_can_be_dropped() -> None:
+async def test_a_weight_that_everybody_gets_is_an_error_and_could_be_a_gate_or_nothing() -> None:
     def plant(data: dict) -> None:
         data["checks"]["kind"] = {"weight": 1, "never": {"said": "lena", "mentions": ["idiot"]}}
 
     [finding] = await find(await case("refund", plant))
     assert (finding.at, finding.severity) == ("/checks/kind", "error")
-    assert [(edit.op, edit.path) for edit in finding.candidates] == [("drop_check", "/checks/kind")]
+    edits = [(edit.op, edit.path) for edit in finding.candidates]
+    assert edits == [("to_gate", "/checks/kind"), ("drop_check", "/checks/kind")]
 
 
 async def test_a_gate_that_nobody_trips_is_a_warning() -> None:

@@ -1,7 +1,10 @@
 """The oracle must win in the base and in every twin."""
 
+from collections.abc import Callable
+
 import pytest
 
+from coworkenv.worlds.synth.validators import timing
 from coworkenv.worlds.synth.validators.oracle_wins import find
 
 from .planting import EXAMPLES, case, operators, step
@@ -43,7 +46,14 @@ async def test_an_environment_without_an_oracle_has_not_been_shown_to_be_solvabl
     assert (finding.at, finding.severity) == ("/oracle", "error")
 
 
-async def test_a_deadline_that_comes_first_is_to_be_moved() -> None:
-    [finding, *_] = await find(await case("refund", lambda data: data["clock"].update(deadline="10m")))
+async def test_a_deadline_that_comes_first_is_moved_so_far_that_all_variants_have_time() -> None:
+    def plant(deadline: str) -> Callable[[dict], None]:
+        return lambda data: data["clock"].update(deadline=deadline)
+
+    finding = (await find(await case("refund", plant("10m"))))[0]
     assert finding.details["ended"] == "deadline"
-    assert (finding.candidates[0].path, finding.candidates[0].value) == ("/clock/deadline", "20m")
+    edit = finding.candidates[0]
+    assert (edit.op, edit.path) == ("shift_event", "/clock/deadline")
+    mended = await case("refund", plant(edit.value))
+    assert await find(mended) == []
+    assert await timing.find(mended) == []
