@@ -94,7 +94,7 @@ def _findings(data: Json, base: Vocabulary | None = None) -> tuple[list[Finding]
         return found or filled_in, None
     environment = msgspec.convert(complete, Environment)
     words = vocabulary(environment)
-    found += [Finding(_path(problem.path, data), problem.message, problem.hint) for problem in words.problems]
+    found += [Finding(located(problem.path, data), problem.message, problem.hint) for problem in words.problems]
     if base is not None:
         words = words.also(base)
     for finding in (*soundness.findings(environment, words), *solutions.findings(environment, words)):
@@ -131,7 +131,7 @@ def _without_inside(value: Json, paths: Sequence[Path]) -> Json:
     return _without(value, paths) if paths else value
 
 
-def _path(dotted: str, data: Json) -> Path:
+def located(dotted: str, data: Json) -> Path:
     """A path as people read it, as far as it leads anywhere in the data."""
     path: list[str | int] = []
     rest = dotted
