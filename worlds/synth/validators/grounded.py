@@ -5,7 +5,7 @@ here every literal and every `$fact` in the oracle's steps is looked for in the 
 tools. Does not know whether what is seen suffices (`sufficiency`).
 
 `details` of its findings: `value`, `step` (its label), `part` (`args.amount`, `text` …) and `fact`, where the value is
-one. It proposes `use_ref` to an earlier step of the oracle that has the value, and `re_solve`.
+one. It proposes to `replace` it by what an earlier step of the oracle has seen (`@step.field`), and `re_solve`.
 
 In `calc`, `if` and `each` only facts count: the numbers of a formula are the solver's, not the world's. And wherever a
 fact is computed with, only a telling one counts: that Japan is Asia/Tokyo is something one knows.
@@ -29,7 +29,7 @@ from ...values import written
 from ...world import World
 from ..findings import Edit, Finding, pointer
 from ..playing import Case
-from .dataflow import labels
+from .dataflow import labels, slots
 from .telling import is_telling, told_in, without_samples
 
 NUMBER = 10
@@ -177,7 +177,7 @@ def _finding(known: Known, variant: str, world: World) -> Finding:
     if known.fact is not None:
         details["fact"] = known.fact
     path = pointer("oracle", known.place, *known.part)
-    edits = [Edit("use_ref", path, seen) for seen in _seen_before(known, world)] if known.whole else []
+    edits = [Edit("replace", path, seen) for seen in _seen_before(known, world)] if known.whole else []
     return Finding(
         validator=NUMBER,
         at=path,
@@ -189,17 +189,19 @@ def _finding(known: Known, variant: str, world: World) -> Finding:
     )
 
 
-def _seen_before(known: Known, world: World) -> Iterator[str]:
-    """References to earlier steps that have the value: slots that a person gives, fields of a record that is found."""
+def _seen_before(known: Known, world: World) -> list[str]:
+    """References to earlier steps that may have the value: slots of an answer, fields of a record that was found.
+
+    Those that the oracle uses elsewhere come first.
+    """
+    found: dict[str, bool] = {}
+    used = slots(world.oracle)
     for place, step in enumerate(world.oracle[: known.place]):
-        if step.name is None:
-            continue
-        for slot, value in _slots(step, world):
-            if same(value, known.value):
-                yield f"@{step.name}.{slot}"
-        for field, value in _fields(place, world):
-            if same(value, known.value):
-                yield f"@{step.name}.{field}"
+        if step.name is not None:
+            for field, value in (*_slots(step, world), *_fields(place, world)):
+                if same(value, known.value):
+                    found[f"@{step.name}.{field}"] = field not in used.get(step.name, ())
+    return sorted(found, key=lambda reference: found[reference])
 
 
 def _slots(step: Step, world: World) -> Iterator[tuple[str, Json]]:
