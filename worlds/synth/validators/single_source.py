@@ -44,7 +44,8 @@ _PARTS = {
 _VALUES = frozenset({"records", "where", "set", "record", "args", "gives", "bind", "change"})
 """Keys under which all keys are the environment's own."""
 
-_SILENT = frozenset({"count", "at_least", "at_most", "after", "name", "as", "mark", "tells", "cancels", "limit", "why"})
+_NAMES = ("name", "as", "mark", "gave", "fired", "called", "from", "by", "needs", "cancels", "call", "uses")
+_SILENT = frozenset({"count", "at_least", "at_most", "after", "tells", "limit", "why", "weight", "gate", *_NAMES})
 """Keys of the format under which no value of the world stands."""
 
 
@@ -188,7 +189,8 @@ def _typed(value: Json, path: Path, of_world: bool) -> Iterator[Typed]:
     """`of_world`: the keys below are fields, slots or arguments, none of the format's own."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if of_world or key not in _SILENT:
+            is_collection = key in ("record", "create", "update", "delete") and isinstance(item, str)
+            if of_world or not (key in _SILENT or is_collection):
                 yield from _typed(item, (*path, key), of_world or key in _VALUES)
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):

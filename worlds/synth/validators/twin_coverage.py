@@ -6,7 +6,8 @@ variants. One that never varies could be guessed, or learnt by heart. Does not k
 `details` of its findings: `step` (its label), `argument`, `value`, and `fact` where one has that value. It proposes
 `add_twin`, with another value for the fact, or another fact of the same kind where that one stands for it.
 
-A value in the request is fine, and so is one that only the agent's own writes gave it (the id of what it created).
+A value in the request is fine, and so is one that the agent's own writes gave it (the id of what it created). A step
+that does again what another did (a retry) may run in one twin only: what the other passes varies for both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
-from ....events.event import AGENT, Event, Json, ToolCalled
+from ....events.event import AGENT, Event, Json, RecordCreated, ToolCalled
 from ...document import Path
 from ...environment import Step
 from ...facts import resolve, unescaped
@@ -42,10 +43,28 @@ async def find(case: Case) -> list[Finding]:
     for (label, argument), by_variant in values.items():
         if len({_set(found) for found in by_variant.values()}) > 1:
             continue
+        elsewhere = _varying_elsewhere(case, label, argument, values)
         for value in _distinct(next(iter(by_variant.values()))):
-            if not _is_open(value, request):
+            if not _is_open(value, request) and identity(value) not in elsewhere:
                 findings.append(_finding(case, label, argument, value))
     return findings
+
+
+def _varying_elsewhere(
+    case: Case, label: str, argument: str, values: Mapping[tuple[str, str], Mapping[str, Sequence[Json]]]
+) -> frozenset[Hashable]:
+    """What other steps with the same tool pass as this argument in some variants, and not in others."""
+    tools = {
+        name: step.call
+        for world in case.worlds.values()
+        for name, step in zip(labels(world.oracle), world.oracle, strict=True)
+    }
+    found: set[Hashable] = set()
+    for (other, name), by_variant in values.items():
+        if other != label and name == argument and tools[other] == tools[label]:
+            sets = [_set(given) for given in by_variant.values()]
+            found |= frozenset.union(*sets) - frozenset.intersection(*sets)
+    return frozenset(found)
 
 
 async def written_values(case: Case, variant: str) -> dict[tuple[str, str], list[Json]]:
@@ -57,10 +76,11 @@ async def written_values(case: Case, variant: str) -> dict[tuple[str, str], list
     calls = await calls_of(case, variant)
     writing = writers(world.oracle, world.routes)
     own = _own(world.oracle, writing)
+    made = {identity(key) for key in _created((await case.run(case.oracle(variant), variant)).events)}
     found: dict[tuple[str, str], list[Json]] = {}
     for label, step in writing.items():
         for name, value in arguments(step).items():
-            given = [args.get(name) for args in calls[label]]
+            given = [args.get(name) for args in calls[label] if identity(args.get(name)) not in made]
             if given and not sources(step, value) <= own:
                 found[label, name] = given
     return found
@@ -98,6 +118,12 @@ async def _until(case: Case, variant: str, place: int) -> Sequence[Event]:
 def _calls(events: Sequence[Event], tool: str | None) -> list[Mapping[str, Json]]:
     bodies = (event.body for event in events if event.actor == AGENT)
     return [body.args for body in bodies if isinstance(body, ToolCalled) and body.tool == tool]
+
+
+def _created(events: Sequence[Event]) -> list[str]:
+    """The keys of what the agent created."""
+    bodies = (event.body for event in events if event.actor == AGENT)
+    return [body.key for body in bodies if isinstance(body, RecordCreated)]
 
 
 def _own(steps: Sequence[Step], writing: Mapping[str, Step]) -> frozenset[str]:

@@ -94,6 +94,17 @@ async def test_the_same_id_in_two_places_should_be_a_fact() -> None:
     assert [finding.details["other"] for finding in found] == ["/services/crm/records/customers/0/region"]
 
 
+async def test_names_of_the_format_are_no_values() -> None:
+    def plant(data: dict[str, Any]) -> None:
+        data["people"]["tomas"]["replies"][0]["mark"] = "b1-approved"
+        data["checks"]["approved-first"]["never"]["before"]["mark"] = "b1-approved"
+        for name in ("again", "once-more"):
+            data["checks"][name] = {"weight": 1, "expect": {"mark": "b1-approved"}}
+
+    found = await find(await case("refund", plant))
+    assert {finding.details["literal"] for finding in found} == {"P-3"}
+
+
 @pytest.mark.parametrize("value", [28, 2.5, "165.00", "O-55", "2026-03-04", "16:30", "a@b.example", "Amara Okafor"])
 def test_values_that_tell_something(value: Any) -> None:
     from decimal import Decimal

@@ -12,8 +12,7 @@ from coworkenv.worlds.synth.validators.twin_coverage import another, calls_of, f
 from .planting import EXAMPLES, case
 
 SAME = {
-    "reorder": {("orders", "sku"), ("orders", "supplier"), ("retried", "sku"), ("retried", "quantity")}
-    | {("retried", "supplier")},
+    "reorder": {("orders", "sku"), ("orders", "supplier"), ("retried", "sku"), ("retried", "supplier")},
     "reschedule": {("move", "id"), ("again", "id"), ("sent", "to")},
 }
 """What does not vary in these examples, although it could."""
@@ -43,6 +42,16 @@ async def test_a_value_of_the_request_needs_no_twin() -> None:
     def plant(data: dict[str, Any]) -> None:
         data["twins"].pop("other-return")
         data["people"]["lena"]["opens"] += " The number is ${rma}."
+
+    assert await find(await case("refund", plant)) == []
+
+
+async def test_what_the_agent_created_itself_needs_no_twin() -> None:
+    def plant(data: dict[str, Any]) -> None:
+        data["services"]["payments"] |= {"collections": {"refunds": {"can": ["update"]}}}
+        data["oracle"].append({"as": "found", "call": "payments.refunds.find", "args": {}})
+        noted = {"as": "noted", "call": "payments.refunds.update", "args": {"id": "=first(@found).id"}, "if": "@found"}
+        data["oracle"].append(noted)
 
     assert await find(await case("refund", plant)) == []
 
