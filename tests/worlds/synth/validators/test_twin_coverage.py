@@ -48,7 +48,7 @@ async def test_a_value_of_the_request_needs_no_twin() -> None:
 
 async def test_what_the_agent_created_itself_needs_no_twin() -> None:
     def plant(data: dict[str, Any]) -> None:
-        data["services"]["payments"] |= {"collections": {"refunds": {"can": ["update"]}}}
+        data["services"]["payments"] |= {"collections": {"refunds": {"can": ["find", "create", "update"]}}}
         data["oracle"].append({"as": "found", "call": "payments.refunds.find", "args": {}})
         noted = {"as": "noted", "call": "payments.refunds.update", "args": {"id": "=first(@found).id"}, "if": "@found"}
         data["oracle"].append(noted)
