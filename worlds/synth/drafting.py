@@ -17,14 +17,16 @@ import msgspec
 from ...events.event import Json
 from ..document import DocumentError, parse
 from ..environment import Environment, Limits
+from ..problems import InvalidEnvironment
 from ..reading import problems, read_environment
 from .extracting import document_in
 from .findings import Finding, pointer
+from .legible import legible
 from .prompts import Complete, NoAnswer, drafting, feedback
 from .receipt import Receipt
 from .repairing import Repaired
-from .unreadable import findings_in, mended
 from .validating import Validation
+from .validators.schema import read_findings
 
 _T = TypeVar("_T")
 
@@ -142,9 +144,12 @@ async def _concluded(
 
 async def _readable(best: Round, capabilities: tuple[str, ...], validate: Validate) -> Round:
     """A draft that could not be read, with the edits made that its findings propose. Raises `_Discard`."""
-    text = mended(best.text)
-    if text is None:
+    if not best.text or any(_oversized(best.text)):
         raise _Discard(_first(best.findings))
+    try:
+        text, _ = legible(best.text)
+    except InvalidEnvironment as error:
+        raise _Discard(str(error.problems[0])) from None
     better = await _judged(text, capabilities, validate)
     if better.validation is None:
         raise _Discard(_first(better.findings))
@@ -186,7 +191,7 @@ async def _examined(answer: str, capabilities: tuple[str, ...], validate: Valida
 async def _judged(text: str, capabilities: tuple[str, ...], validate: Validate) -> Round:
     oversized = tuple(_oversized(text))  # First: even to read what is too large takes long.
     if oversized or problems(text):
-        return Round(text=text, findings=oversized or tuple(findings_in(text)))
+        return Round(text=text, findings=oversized or tuple(finding for finding, _ in read_findings(text)))
     environment = _bounded(read_environment(text))
     unruly = tuple(_unruly(environment, capabilities))
     try:

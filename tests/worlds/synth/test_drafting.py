@@ -1,6 +1,7 @@
 """Drafts of whole environments: found in answers, examined, sent back, repaired, and in or out with a reason."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,11 @@ from coworkenv.worlds.synth.findings import Edit, Finding
 from coworkenv.worlds.synth.prompts import FEEDBACK, NoAnswer, drafting, feedback, findings_in_short, format_in_short
 from coworkenv.worlds.synth.receipt import receipt
 from coworkenv.worlds.synth.repairing import repair
-from coworkenv.worlds.synth.unreadable import findings_in, mended
 from coworkenv.worlds.synth.validating import validate
-from coworkenv.worlds.synth.validators.registry import VALIDATORS
 from coworkenv.worlds.writing import write
 
 SOUND = (Path(__file__).parent / "errand.yaml").read_text("utf-8")
 ASKED = {"A1": "The agent asks for what is missing. One that lacks it guesses."}
-FOUNDATIONS = (1, 2, 4, 5)
 
 
 class Model:
@@ -43,7 +41,7 @@ class Model:
 
 
 async def judged(environment):
-    return await validate(environment, play_program, only=[v.number for v in VALIDATORS if v.number in FOUNDATIONS])
+    return await validate(environment, play_program)
 
 
 async def repaired(environment, validation):
@@ -156,38 +154,6 @@ async def test_what_goes_back_is_the_last_draft_and_its_findings_only():
     assert "closest_key" in model.asked[2][3].content
 
 
-# --- texts that cannot be read -----------------------------------------------------------------------------
-
-MENDED = {
-    "a key": ("weight: 2, why: The order", "wieght: 2, why: The order"),
-    "a key that nothing is like": ("deadline: 4h", "deadline: 4h, xyzzy: 1"),
-    "a tool": ("call: storefront.sales.find", "call: storefront.sale.find"),
-    "a number for a text": ("role: support lead", "role: 7"),
-    "an empty twin": ("a1-later: {facts: {a1: {value: 2027-01-04}}}", "a1-later: {}"),
-}
-
-
-@pytest.mark.parametrize("name", MENDED)
-def test_what_a_hint_proposes_mends_a_text(name):
-    right, wrong = MENDED[name]
-    text = SOUND.replace(right, wrong)
-    assert findings_in(text)
-    assert problems(mended(text)) == []
-
-
-def test_several_mistakes_are_mended_one_after_the_other():
-    text = SOUND
-    for right, wrong in MENDED.values():
-        text = text.replace(right, wrong)
-    assert problems(mended(text)) == []
-
-
-@pytest.mark.parametrize("text", ["people: [", "7", "", "environment: coworkenv/1\nid: x", "clock: *x"])
-def test_what_no_edit_mends_is_given_up(text):
-    assert mended(text) is None
-    assert findings_in(text)
-
-
 # --- in or out ---------------------------------------------------------------------------------------------
 
 
@@ -222,7 +188,7 @@ async def test_what_nothing_mends_is_discarded_with_the_reason():
 async def test_no_answer_at_all_is_a_reason_and_later_only_the_end_of_feedback():
     result, _ = await drafted(NoAnswer("the server is away"))
     assert "the server is away" in result.reason
-    result, model = await drafted(fenced(SOUND.replace("role: support lead", "role: 7")), NoAnswer("away"))
+    result, model = await drafted(fenced(SOUND.replace("role: support lead", "rol: support lead")), NoAnswer("away"))
     assert (result.accepted, len(model.asked)) == ("after repair", 2)
 
 
@@ -289,19 +255,29 @@ async def test_a_validator_that_breaks_costs_the_draft_and_no_more():
 
 # --- anything ----------------------------------------------------------------------------------------------
 
-LINES = SOUND.splitlines(keepends=True)
-WORDS = sorted(set(re.findall(r"[\w.$@-]+", SOUND)))
+EXAMPLES = [file.read_text("utf-8") for file in (files("coworkenv.worlds") / "examples").iterdir()]
+WORD = re.compile(r"[\w.$@-]+")
 
 
-def dropped(places):
-    return "".join(line for number, line in enumerate(LINES) if number not in places)
+def dropped(text, places):
+    lines = text.splitlines(keepends=True)
+    gone = {place % len(lines) for place in places}
+    return "".join(line for number, line in enumerate(lines) if number not in gone)
 
 
-def swapped(pairs):
-    text = SOUND
-    for old, new in pairs:
-        text = re.sub(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", lambda _, new=new: new, text, count=1)
+def swapped(text, pairs):
+    """Each word at a place gives way to a value, or to the word at another place."""
+    for place, value in pairs:
+        words = list(WORD.finditer(text)) or [re.match("", text)]
+        old = words[place % len(words)]
+        new = value if isinstance(value, str) else words[value % len(words)][0]
+        text = text[: old.start()] + new + text[old.end() :]
     return text
+
+
+def inserted(text, at, more):
+    place = at % (len(text) + 1)
+    return text[:place] + more + text[place:]
 
 
 VALUES = st.sampled_from(
@@ -326,16 +302,18 @@ VALUES = st.sampled_from(
         "9" * 200,
     ]
 )
+PLACES = st.integers(0, 100_000)
+BASES = st.sampled_from([SOUND, SOUND, SOUND, *EXAMPLES])
 MUTANTS = st.one_of(
-    st.sets(st.integers(0, len(LINES) - 1), min_size=1, max_size=5).map(dropped),
-    st.lists(st.tuples(st.sampled_from(WORDS), VALUES | st.sampled_from(WORDS)), min_size=1, max_size=4).map(swapped),
-    st.integers(0, len(SOUND)).map(lambda end: SOUND[:end]),
-    st.tuples(st.integers(0, len(SOUND)), st.text(max_size=30)).map(lambda at: SOUND[: at[0]] + at[1] + SOUND[at[0] :]),
+    st.builds(dropped, BASES, st.sets(PLACES, min_size=1, max_size=5)),
+    st.builds(swapped, BASES, st.lists(st.tuples(PLACES, VALUES | PLACES), min_size=1, max_size=4)),
+    st.builds(lambda text, end: text[: end % len(text)], BASES, PLACES),
+    st.builds(inserted, BASES, PLACES, st.text(max_size=30)),
     st.text(max_size=200),
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(MUTANTS)
 async def test_whatever_a_draft_is_it_leaves_with_a_receipt_or_a_reason(text):
     result, _ = await drafted(fenced(text), rounds=0)
