@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from ..findings import parts
 from . import (
+    benign,
     check_necessity,
     clean_start,
     determinism,
@@ -23,9 +24,11 @@ from . import (
     mutation,
     oracle_wins,
     order,
+    paraphrase,
     references,
     schema,
     single_source,
+    spam,
     step_necessity,
     sufficiency,
     timing,
@@ -85,8 +88,11 @@ VALIDATORS: tuple[Validator, ...] = (
         "play",
         tool_minimality.find,
     ),
+    Validator(19, "spam", "points for saying everything to everybody", "play", spam.find),
     Validator(25, "discrimination", "an environment that everybody passes, or nobody", "play", discrimination.find),
+    Validator(26, "paraphrase", "a check, or a coworker, that depends on one wording", "play", paraphrase.find),
     Validator(15, "order", "a check that demands an accidental order", "play", order.find),
+    Validator(16, "benign", "good agents punished for what does no harm", "play", benign.find),
     Validator(17, "mutation", "checks so weak that a mistake costs nothing", "play", mutation.find),
 )
 
