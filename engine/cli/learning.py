@@ -31,7 +31,7 @@ from ..rollouts import Result, rollout
 from .failures import Told
 from .interrupts import Interrupted, run_until_interrupted
 from .options import SEED, json_option, opened, whole
-from .places import find
+from .places import find, is_manifest, manifest_of
 from .root import INTERRUPTED, hang, warn
 from .running import model_options, shares
 from .screen import print_json, say, screen
@@ -107,6 +107,7 @@ def demos(
     coworkenv learn demos late-change refund --twins --out demos/
     coworkenv learn demos tasks/ --teacher oracle --teacher openai:gpt-5 --trials 4 --out demos/
     """
+    _refuse_tests(paths)
     found = find(paths, twins=twins, only=only)
     settings = model_options(options, base_url)
     plans, problems = _plans(found.worlds, wanted, coworkers, settings, trials, seed)
@@ -123,6 +124,13 @@ def demos(
         warn("stopped. The same command goes on where this one was.")
         return INTERRUPTED
     return int(any(result.status != "ended" for result in results) or bool(found.problems))
+
+
+def _refuse_tests(paths: Sequence[str]) -> None:
+    """Raises Told for a set that is there to test with: whoever learnt from it could not be tested any more."""
+    for path in map(Path, paths):
+        if is_manifest(path) and (found := manifest_of(path)).role == "test":
+            raise Told(f"{path} is the ring {found.ring}, a test set: nobody may learn from it")
 
 
 def _made(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a path on the command line means: an environment, a folder of them, an example, or Claw-Eval tasks.
+"""What a path on the command line means: an environment, a folder or a set of them, an example, or tasks of Claw-Eval.
 
 Knows files and names. Does not know how a world is played. Everything wrong with everything named is found before
 anything runs.
@@ -17,15 +17,17 @@ import msgspec
 
 from ...agents.naming import nearest
 from ...worlds.claw_eval import Task, load_task, load_tasks, world_of
-from ...worlds.compiling import compile_environment, variants
+from ...worlds.compiling import compile_environment, digest, variants
 from ...worlds.environment import Environment
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.reading import read_environment
+from ...worlds.synth.manifest import BadManifest, Manifest, read_manifest
 from ...worlds.world import World
 from .failures import Told
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _IS_ENVIRONMENT = re.compile(r"""^\s*\{?\s*["']?environment["']?\s*:\s*["']?coworkenv/""", re.MULTILINE)
+_IS_MANIFEST = re.compile(r"""^\s*\{?\s*["']?manifest["']?\s*:\s*["']?coworkenv-set/""", re.MULTILINE)
 TASK = "task.yaml"
 
 
@@ -83,6 +85,8 @@ def _worlds(name: str, twins: bool, mode: Mode, found: Found) -> list[World]:
             return list(_folder(path, twins))
     elif path.name == TASK:
         tasks = [load_task(path.parent, mode)]
+    elif is_manifest(path):
+        return [world for environment in _members(path) for world in _variants(environment, twins)]
     elif path.is_file() or path.is_fifo():
         return _variants(read_environment(path), twins)
     else:
@@ -127,11 +131,40 @@ def _folder(path: Path, twins: bool) -> Iterator[World]:
 
 
 def _is_environment(file: Path) -> bool:
+    return _starts_with(file, _IS_ENVIRONMENT)
+
+
+def _starts_with(file: Path, sign: re.Pattern[str]) -> bool:
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
-            return _IS_ENVIRONMENT.search(text.read(1 << 16)) is not None
+            return sign.search(text.read(1 << 16)) is not None
     except OSError:
         return False
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file is a set manifest."""
+    return path.is_file() and _starts_with(path, _IS_MANIFEST)
+
+
+def manifest_of(path: Path) -> Manifest:
+    """The set manifest in a file. Raises Told."""
+    try:
+        return read_manifest(path)
+    except BadManifest as error:
+        raise Told(str(error)) from None
+
+
+def _members(path: Path) -> Iterator[Environment]:
+    """The environments of a manifest. Raises Told if one is not there, or not what it was any more."""
+    for member in manifest_of(path).members:
+        file = path.parent / member.path
+        if not file.is_file():
+            raise Told(f"{path}: its member {member.path} is missing")
+        environment = read_environment(file)
+        if digest(environment) != member.digest:
+            raise Told(f"{path}: its member {member.path} was changed since the manifest was made; make it anew")
+        yield environment
 
 
 def _variants(environment: Environment, twins: bool) -> list[World]:

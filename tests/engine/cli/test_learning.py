@@ -13,6 +13,8 @@ import click
 import pytest
 
 from coworkenv.engine.cli import learning
+from coworkenv.worlds.reading import read_environment
+from coworkenv.worlds.synth.manifest import manifest, member, write_manifest
 from tests.loopback import Reply, completion
 
 OUT = Path("out")
@@ -109,3 +111,33 @@ def test_other_packages_hang_their_commands_into_the_group(cli, monkeypatch):
     monkeypatch.setattr(learning, "entry_points", lambda group: [point])
     group = learning._Learn("learn")
     assert group.list_commands(click.Context(group)) == ["train"]
+
+
+# --- sets --------------------------------------------------------------------------------------------------
+
+
+def write_set(ring: str) -> Path:
+    made = manifest("desk", ring, [member("desk.yaml", read_environment(Path("desk.yaml")))])
+    write_manifest(Path(f"{ring}.yaml"), made)
+    return Path(f"{ring}.yaml")
+
+
+def test_a_set_that_is_there_to_train_with_is_played_whole(cli):
+    ran = cli("learn", "demos", write_set("train"), "--twins", "--out", "out")
+    assert ran.code == 0
+    assert len(lines("accepted.jsonl")) == 3
+
+
+def test_nobody_learns_from_a_test_set(cli):
+    ran = cli("learn", "demos", write_set("R2"), "--out", "out")
+    assert ran.code == 2
+    assert "nobody may learn from it" in ran.err
+    assert cli("run", "R2.yaml", "--agent", "oracle").code == 0
+
+
+def test_a_set_whose_member_was_changed_is_refused(cli):
+    path = write_set("train")
+    Path("desk.yaml").write_text(Path("desk.yaml").read_text().replace("lamp: 165.00", "lamp: 166.00"))
+    assert "was changed" in cli("learn", "demos", path, "--out", "out").err
+    Path("desk.yaml").unlink()
+    assert "is missing" in cli("learn", "demos", path, "--out", "out").err
