@@ -32,13 +32,13 @@ _ITEMS: Mapping[str, Json] = {"string": "x", "integer": 1, "number": 1}
 
 def examine(folder: Path, task: Task) -> tuple[Flaw, ...]:
     """All that the files of a task show."""
-    what = declared(task)
+    what, raw = declared(task), read_yaml(folder / FILE)
     found = (
-        *_identifiers(task),
-        *_files(folder, task),
+        *_identifiers(task, raw),
+        *_files(folder, task, raw),
         *_endpoints(task),
         *_schemas(task),
-        *_values(folder),
+        *_values(folder, raw),
         *_dead(task, what),
         *_contradictions(task, what),
     )
@@ -66,8 +66,8 @@ def repeated(tasks: Iterable[Task]) -> list[Flaw]:
 # --- names and files ---------------------------------------------------------------------------------------
 
 
-def _identifiers(task: Task) -> Iterator[_Found]:
-    for name, count in Counter(task.offered).items():
+def _identifiers(task: Task, raw: Mapping[str, Json]) -> Iterator[_Found]:
+    for name, count in Counter(tool["name"] for tool in raw.get("tools") or ()).items():
         if count > 1:
             yield "identifiers", "error", f"The tool {name} is offered {count} times.", f"{FILE}: tools"
     for service in task.services:
@@ -86,10 +86,9 @@ def _records(service: ClawEvalService) -> Iterator[_Found]:
                     yield "identifiers", "error", says, f"{service.name}: {collection}"
 
 
-def _files(folder: Path, task: Task) -> Iterator[_Found]:
+def _files(folder: Path, task: Task, raw: Mapping[str, Json]) -> Iterator[_Found]:
     for name in task.missing:
         yield "files", "error", "A file that is attached to the request is not there.", f"{folder.name}/{name}"
-    raw = read_yaml(folder / FILE)
     for part in ("sandbox_files", "sandbox_grader_files", "local_grader_files"):
         for name in raw.get(part) or ():
             if isinstance(name, str) and not _exists(folder, name):
@@ -180,9 +179,8 @@ def _optional(tool: Tool, fields: Sequence[Field]) -> list[str]:
 # --- values ------------------------------------------------------------------------------------------------
 
 
-def _values(folder: Path) -> Iterator[_Found]:
+def _values(folder: Path, ours: Mapping[str, Json]) -> Iterator[_Found]:
     """What is graded, as written and as upstream's reader of YAML 1.1 takes it."""
-    ours = read_yaml(folder / FILE)
     try:
         theirs = yaml.safe_load(read_text(folder / FILE))
     except (yaml.YAMLError, ValueError):
