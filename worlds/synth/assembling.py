@@ -117,7 +117,11 @@ def _handbook(draft: Draft) -> None:
 def _deed(draft: Draft) -> None:
     args = {draft.deed_key: "=it.id", **{slot.field: f"={slot.seen}" for slot in draft.slots}}
     condition = " and ".join(f"({guard.seen})" for guard in draft.guards) or None
-    draft.step(DEED, "deed", each=draft.targets, condition=condition, call=draft.deed_tool, args=args)
+    deed = draft.step(DEED, "deed", each=draft.targets, call=draft.deed_tool)
+    for step in (deed, *draft.again):
+        step["args"] = dict(args)
+        if condition:
+            step["if"] = condition
 
 
 def _deed_checks(draft: Draft) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from ...events.event import Json
-from .family import Family, Guise, Lexicon, Pool, Store, Words, cents, guises, lexicon
+from .family import Family, Guise, Lexicon, Pool, Store, Words, cents, guises, lexicon, stores
 from .grammar import LANGUAGES, Grammar, halved
 from .origin import Draw, Origin
 from .solving import Facts
@@ -54,6 +54,8 @@ class Thing:
         """The capability that brought it, if one did."""
         self.used: set[str] = set()
         """Attributes that something refers to."""
+        self.flips = False
+        """Whether the job is about it in some variants only."""
 
     def ref(self, attribute: str) -> str:
         """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, or of the capabilities' own; or
@@ -176,6 +178,8 @@ class Draft:
         self.guards: list[Guard] = []
         self.sources: list[str] = []
         """Expressions over steps, each a list of things that the request is about."""
+        self.again: list[dict[str, Json]] = []
+        """Steps that do the deed once more."""
         self.targets = "@targets"
         """Expression for the list of things that it is done for; filters put their own in its place."""
         self.done = "where(@deed as entry, entry)"
@@ -261,7 +265,7 @@ class Draft:
         free = [name for name in self.half(self.lexicon.given) if name.lower() not in self.people]
         key = self._people.choice(free).lower()
         titles = self.family.words[self.origin.language].roles.get(role)
-        titles = titles or self.lexicon.roles[self.origin.language][role]
+        titles = titles or self.lexicon.roles[self.origin.language].get(role, ("colleague",))
         self.people[key] = {"role": self._people.choice(self.half(titles)), "replies": []}
         self.words[role] = key.capitalize()
         self.roles[role] = key
@@ -292,9 +296,9 @@ class Draft:
     # --- systems -------------------------------------------------------------------------------------------
 
     def store(self, name: str, fields: Mapping[str, dict[str, Json]], can: Sequence[str] = ("find",)) -> System:
-        """A system of the lexicon (`handbook`, `directory`, `ledger`, …), with one collection; the same each time."""
+        """A system of `lexicon/stores.yaml` (`handbook`, `directory`, `ledger`, …), with one collection; the same each time."""
         if name not in self.systems:
-            self.systems[name] = self._system(self.lexicon.stores[name], fields, can)
+            self.systems[name] = self._system(stores()[name], fields, can)
         return self.systems[name]
 
     def _system(self, store: Store, fields: Mapping[str, dict[str, Json]], can: Sequence[str]) -> System:
@@ -372,6 +376,11 @@ class Draft:
         facts.choose(f"{thing.name}.due", [day.isoformat() for day in self.workdays(5, 40)], "date")
         self.things.append(thing)
         return thing
+
+    def sure(self) -> Thing:
+        """A thing that the job is about in all variants (or in the base, if there is none)."""
+        wanted = [thing for thing in self.things if thing.wanted is not None]
+        return next((thing for thing in wanted if not thing.flips), wanted[0])
 
     def vary_number(self, thing: Thing) -> None:
         """In a twin the thing has another id: nobody can know it without looking."""
@@ -464,16 +473,27 @@ class Draft:
         return [step for _, _, step in sorted(self._steps, key=lambda entry: entry[:2])]
 
     def slot(self, name: str, guise: Guise, truth: str | Callable[[Thing], str], seen: str, **more: Any) -> Slot:
-        """A field of what is done. `truth` is an expression over facts, for all things or for one."""
-        field = self.name(guise.field)
-        spec = self.field(guise)
-        made = Slot(
-            name, field, spec, truth if callable(truth) else lambda thing: truth, seen,
-            common=not callable(truth), guise=guise, **more,
-        )  # fmt: skip
+        """A field of what is done, in a guise. `truth` is an expression over facts, for all things or for one."""
+        return self.add_slot(name, self.name(guise.field), self.field(guise), truth, seen, guise=guise, **more)
+
+    def add_slot(
+        self, name: str, field: str, spec: dict[str, Json], truth: str | Callable[[Thing], str], seen: str, **more: Any
+    ) -> Slot:
+        """A field of what is done that has no guise."""
+        value = truth if callable(truth) else lambda thing: truth
+        made = Slot(name, field, spec, value, seen, common=not callable(truth), **more)
         self.book.fields[field] = spec
         self.slots.append(made)
         return made
+
+    def board(self) -> System:
+        """The system of figures that others keep: each has a `name` and a `value`."""
+        fields: dict[str, dict[str, Json]] = {"id": {"type": "id"}, "name": {"type": "text"}, "value": {"type": "any"}}
+        return self.store("board", fields)
+
+    def deed_again(self, phase: int, step: str, each: str) -> None:
+        """A step that does the deed again, for these things; its arguments are filled in last."""
+        self.again.append(self.step(phase, step, each=each, call=self.deed_tool))
 
     def amend(self, phase: int, step: str, field: str, value: str, condition: str) -> None:
         """A step that changes a field of everything that was done."""

@@ -170,8 +170,7 @@ class Lexicon(Part, frozen=True):
     """By language and role."""
     articles: Mapping[str, tuple[tuple[str, str], ...]]
     """By language: articles of a handbook that have nothing to do with it, as title and text."""
-    stores: Mapping[str, Store]
-    """Systems that a capability may need beside the family's: `handbook`, `directory`, `ledger`, `outbox`, …"""
+    stores: Mapping[str, Store] = {}
 
 
 def _read(path: str, type_: type[T]) -> T:
@@ -191,6 +190,12 @@ def families() -> Mapping[str, Family]:
 @cache
 def lexicon() -> Lexicon:
     return _read("lexicon/names.yaml", Lexicon)
+
+
+@cache
+def stores() -> Mapping[str, Store]:
+    """Systems that a capability may need beside the family's, by name: `handbook`, `ledger`."""
+    return _read("lexicon/stores.yaml", dict[str, Store])
 
 
 @cache

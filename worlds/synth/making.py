@@ -30,7 +30,7 @@ def make(origin: Origin) -> Environment:
     if reason:
         raise Impossible(reason)
     draft = Draft(origin, family)
-    fragments.sort(key=lambda fragment: (fragment.stage, fragment.id))
+    fragments.sort(key=lambda fragment: (fragment.stage, fragment.order, fragment.id))
     several = any(fragment.several for fragment in fragments)
     for stage in Stage:
         for fragment in fragments:

@@ -24,6 +24,7 @@ def build(draft: Draft) -> None:
         thing.wanted = [f"{thing.ref('category')} == $c2.category"]
         draft.facts.choose(f"{thing.name}.category", values[:1])
     last = things[-1]
+    last.flips = True
     draft.facts.choose(f"{last.name}.category", values[1:], twin="c2-fewer")
     draft.twin("c2-fewer")
     for _ in range(OTHERS):

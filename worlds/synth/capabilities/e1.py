@@ -52,5 +52,6 @@ FRAGMENT = Fragment(
     title="absorbs an interruption or a change of mind",
     failure="finishes the old plan",
     stage=Stage.WRAP,
+    order=3,
     build=build,
 )

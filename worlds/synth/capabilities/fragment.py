@@ -42,6 +42,8 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     failure: str
     """What one does that lacks it."""
     stage: Stage
+    order: int = 0
+    """Within the stage; then by id."""
     build: Callable[[Draft], None]
     """Adds facts, records, people's knowledge, events, faults, oracle steps, checks, traps and twins."""
     several: bool = False

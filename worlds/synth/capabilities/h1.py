@@ -40,6 +40,7 @@ def build(draft: Draft) -> None:
     for thing in chosen[-2:]:
         draft.facts.set(f"{thing.name}.mark", "$h1.usual")
         thing.values[field] = thing.ref("mark")
+        thing.flips = True
         assert thing.wanted is not None
         thing.wanted.append(f"{thing.ref('mark')} != $h1.hold")
     last, before = chosen[-1], chosen[-2]
