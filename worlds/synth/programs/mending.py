@@ -83,7 +83,7 @@ def _field(survivor: Survivor, act: Act) -> Iterator[Edit]:
     written = dict(_written(survivor.scene, act))
     values = list(_references(survivor, part))
     for collection, record in written.items():
-        for name, _, claim in survivor.claims():
+        for name, _, claim in survivor.claims() if not _is_superseded(survivor.scene, act, part) else ():
             fits = claim.record == collection and part in record and part not in claim.where
             if fits and all(key not in record or _is(record[key], value) for key, value in claim.where.items()):
                 path = pointer("checks", name, "expect", "where", part)
@@ -94,6 +94,21 @@ def _field(survivor: Survivor, act: Act) -> Iterator[Edit]:
         if part in record:
             service, _, name = collection.partition(".")
             yield Edit("declare_free", pointer("services", service, "collections", name, "free"), part, 4)
+
+
+def _is_superseded(scene: Scene, act: Act, part: str) -> bool:
+    """Whether the field was written again later, so that the final record does not show what it was."""
+    keys: set[str] = set()
+    inside = True
+    for event in scene.run.events[act.seq + 1 :]:
+        body = event.body
+        if isinstance(body, RecordCreated | RecordChanged):
+            if inside:
+                keys.add(body.key)
+            elif isinstance(body, RecordChanged) and body.key in keys and part in body.set:
+                return True
+        inside = inside and getattr(body, "call", None) != act.seq
+    return False
 
 
 def _is(value: Json, wanted: Json) -> bool:
@@ -127,7 +142,8 @@ def _stripped(survivor: Survivor, act: Act) -> Iterator[Edit]:
     """A value that nobody missed: let a check miss it, or let the oracle not say it."""
     mutant = survivor.mutant
     values = [name for name in named(survivor.case, dict(_said(survivor))) if str(name).startswith("$")]
-    for name, _, claim in survivor.claims():
+    looked = {verdict.name for verdict in survivor.scene.run.verdicts if act.seq in verdict.evidence}
+    for name, _, claim in sorted(survivor.claims(), key=lambda known: known[0] not in looked):
         if claim.said in (act.subject, "anyone") and claim.mentions:
             for value in values:
                 yield Edit("replace", pointer("checks", name, "expect", "mentions"), [*claim.mentions, value])

@@ -18,12 +18,14 @@ import msgspec
 
 from ....events.event import Json
 from ...environment import Step
+from ...expressions import references
 from ...facts import escaped, filled
 from ...matching import Reading
 from ...signs import FactError, Hole, Whole, read, unread
 from ...values import written
 from ..findings import pointer
 from ..playing import Program
+from ..validators.dataflow import nodes
 from .scenes import Scene, acts, arguments, calling
 from .traces import Taken
 
@@ -128,12 +130,26 @@ def late(scene: Scene, base: Scene) -> Iterator[Mutant]:
     """Something is written only after it was reported."""
     for taken in scene.writes():
         reports = [other for other in scene.taken if other.step.say is not None and other.done]
-        known = taken.step.name is not None and any(taken.label in scene.depends[other.label] for other in reports)
-        if not known or sum(act.subject == taken.step.call for _, act in acts(scene.taken)) > 1:
+        known = any(taken.label in _shown(scene, other.step) for other in reports)
+        calls = sum(act.subject == taken.step.call for _, act in acts(scene.taken))
+        if taken.step.name is None or not known or calls > 1:
             continue  # of two calls of one tool no check can say which must come first
-        assert taken.step.name is not None
         steps = (*scene.replaced(taken.place), calling(taken, arguments(taken)))
         yield mutant(scene, "late", taken, steps, seen={taken.step.name: taken.value})
+
+
+def _shown(scene: Scene, step: Step) -> set[str]:
+    """The steps whose values a step shows or goes by, themselves or as computed."""
+    found: set[str] = set()
+    waiting = [step]
+    while waiting:
+        for _, node in nodes(waiting.pop()):
+            for name in {known.name[1:] for known in references(node)} & scene.places.keys() - found:
+                found.add(name)
+                below = scene.steps[scene.places[name]]
+                if below.calc is not None:
+                    waiting.append(below)
+    return found
 
 
 # --- what is written ---------------------------------------------------------------------------------------
@@ -356,3 +372,6 @@ OPERATORS: Mapping[str, Operator] = {
     "strip-value": strip_value,
 }
 """By name. These are the operators that repair learns from."""
+
+ORDERED = frozenset({"early", "late"})
+"""Operators whose mistake is nothing but an order."""

@@ -6,6 +6,7 @@ runs of the same outcome are the same to everyone but a clock.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
@@ -28,8 +29,11 @@ Item: TypeAlias = tuple[object, ...]
 UNREAD = "(a text that no check looks into)"
 
 
-def outcome(world: World, run: Run, free: Collection[str]) -> list[Item]:
-    """All of it, in the order in which it happened. `free` are the frame's entries of free fields, and others."""
+def outcome(world: World, run: Run, free: Collection[str], ordered: bool = True) -> list[Item]:
+    """All of it, in the order in which it happened, or sorted, and then whatever records are called that were created.
+
+    `free` are the frame's entries of free fields; others do no harm.
+    """
     looked = {seq for verdict in run.verdicts if not (verdict.idle and verdict.gate) for seq in verdict.evidence}
     looked -= _answered(run)
     sent = {event.seq: (event.actor, event.body.text) for event in run.events if isinstance(event.body, MessageSent)}
@@ -37,7 +41,19 @@ def outcome(world: World, run: Run, free: Collection[str]) -> list[Item]:
     for event in run.events:
         if event.actor == AGENT:
             found += _items(world, event, looked, free, sent)
-    return found
+    return found if ordered else sorted(map(_nameless, found), key=repr)
+
+
+def _nameless(item: Item) -> Item:
+    """Something without traces of when it came: what was created without the key that it got by its place among
+    others, a message with its words sorted."""
+    match item:
+        case ("said", to, str(text)):
+            return "said", to, sorted(re.findall(r"\w[\w.-]*\w|\w", text))
+        case ("created", service, collection, key, dict(values)):
+            rest = sorted((name, value) for name, value in values.items() if value != key)
+            return "created", service, collection, rest
+    return item
 
 
 def _answered(run: Run) -> set[int]:

@@ -9,15 +9,17 @@ from collections.abc import Iterator
 
 from ....events.event import Json
 from ...environment import Step
+from ...expressions import write
 from ...facts import escaped
 from ...matching import leaves
 from ...service import Tool
+from ...syntax import Literal
 from ...values import written
 from ...world import World
 from ..playing import Case, Program
 
-_PATIENCE = 8
-"""Each person is given so many parts of the time there is, to answer."""
+_PATIENCE = 2
+"""All people together are given so great a part of the time there is, to answer: half of it."""
 
 
 def spam(case: Case, variant: str = "") -> Program:
@@ -45,24 +47,19 @@ def keyword_bag(case: Case, variant: str = "") -> Program:
     known = [list(dict.fromkeys(_listened(other))) for other in case.worlds.values()]
     text = " ".join(word for word in known[0] if all(word in others for others in known[1:]))
     limit = f"{max(1, world.deadline // _PATIENCE // len(world.people) // 1_000_000) if world.people else 1}s"
-    names = {person: f"bag{number}" for number, person in enumerate(world.people)}
-    bags = [
-        Step(name=name, ask=escaped(person), text=escaped(text), limit=limit)
-        for person, name in names.items()
-        if text and world.people[person].replies
-    ]
-    asked = {step.ask for step in bags}
-    steps = [_answered(step, names, asked) if step.ask is not None else step for step in world.oracle]
+    names = {person: f"bag{number}" for number, person in enumerate(world.people) if world.people[person].replies}
+    bags = [Step(name=bag, ask=escaped(name), text=escaped(text), limit=limit) for name, bag in names.items() if text]
+    steps = [step if step.ask is None else _answered(step, names) for step in world.oracle]
     return Program(f"keyword-bag@{variant}", (*bags, *steps))
 
 
-def _answered(step: Step, names: dict[str, str], asked: set[str | None]) -> Step:
-    """A step that takes what the bag brought; from someone whom only play will name, whatever anybody said."""
-    known = step.ask in asked
-    bags = [name for person, name in names.items() if person in asked and (person == step.ask or not known)]
+def _answered(step: Step, names: dict[str, str]) -> Step:
+    """A step that takes what the bag brought from whom it would have asked, even if only play will name them."""
+    assert step.ask is not None
+    person = step.ask.removeprefix("=") if step.ask.startswith(("@", "=")) else write(Literal(step.ask))
     value = "null"
-    for bag in reversed(bags):
-        value = f"choose(@{bag}, @{bag}, {value})"
+    for name, bag in names.items():
+        value = f"choose({person} == {write(Literal(name))}, @{bag}, {value})"
     return Step(name=step.name, calc=value)
 
 

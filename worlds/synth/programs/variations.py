@@ -28,6 +28,8 @@ Variation: TypeAlias = Callable[[Scene], Program | None]
 
 _PAUSE = "40s"
 _LOOKS = 3
+_LONG = 40
+"""Characters of a text that is no name of anything."""
 
 
 # --- what is allowed ---------------------------------------------------------------------------------------
@@ -271,7 +273,13 @@ def looked_for(scene: Scene) -> Iterator[str]:
         yield from (value for row in rows for value in leaves(dict(row)) if isinstance(value, str))
     yield from scene.world.people
     for taken in scene.taken:
-        yield from (value for value in leaves([taken.value]) if isinstance(value, str) and len(value) < 40)
+        yield from (value for value in leaves(_told(taken)) if isinstance(value, str) and len(value) < _LONG)
+
+
+def _told(taken: Taken) -> Json:
+    """What a step came to see, apart from wording."""
+    message = isinstance(taken.value, dict) and taken.step.call is None
+    return {name: value for name, value in taken.value.items() if name != "text"} if message else taken.value
 
 
 def _reword(name: str, rewording: Rewording) -> Variation:

@@ -21,7 +21,7 @@ from ...compiling import written_out
 from ..findings import Finding
 from ..playing import Case
 from ..programs.mending import candidates
-from ..programs.mutants import OPERATORS, Mutant, Operator, mutants
+from ..programs.mutants import OPERATORS, ORDERED, Mutant, Operator, mutants
 from ..programs.outcomes import outcome
 from ..programs.scenes import Scene, scene
 
@@ -120,6 +120,7 @@ class _Hunt:
             if mutant is None:
                 continue
             run = await self._case.run(mutant.program, variant)
-            if outcome(world, run, self._free) != outcome(world, self._scenes[variant].run, self._free):
+            ordered, oracle = mutant.operator in ORDERED, self._scenes[variant].run
+            if outcome(world, run, self._free, ordered) != outcome(world, oracle, self._free, ordered):
                 return False
         return True

@@ -1,9 +1,12 @@
 """19, spam agent: a grader that can be had by saying everything to everyone, or by guessing what people listen to.
 
-`spam` (`programs.spam`) must score 0 in some variant, and `keyword-bag` less than 1 in some. Details: `agent`, `score`
-(the lowest), `passed` (checks that it passes where it scores lowest). Proposes for `spam` `to_gate` for the weighted
-checks that it fails, and `add_count` for claims on records that have none; for `keyword-bag` `split_rule` to
-`on_specific_ask` for each rule that tells whoever asks, since a message that is about too much opens none of those.
+`spam` (`programs.spam`) must score 0 in some variant, and `keyword-bag` less than 1 in some. A bag is emptied only over
+people who listen to more than a message may be about: over others it is a question, oddly put. Details: `agent`,
+`score` (the lowest), `passed` (checks that it passes where it scores lowest).
+
+Proposes for `spam` `move_row` for the first record of each collection, since it takes the first for an example,
+`to_gate` for the weighted checks that it fails, and `add_count` for claims on records that have none; for `keyword-bag` `split_rule` to `on_specific_ask` for each rule that tells whoever asks, since a message that is
+about too much opens none of those.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from ...checks.scoring import decimal_text
+from ...coworker import FISHING
+from ...world import World
 from ..findings import Edit, Finding, pointer
 from ..playing import Case, Program, Run
 from ..programs.spam import keyword_bag, spam
@@ -25,12 +30,19 @@ async def find(case: Case) -> list[Finding]:
     run = await _lowest(case, spam, Fraction(0))
     if run.score > 0:
         found.append(_finding(run, "spam", "It scores 0 in some variant.", tuple(_strict(case, run))))
-    if not any(step.ask is not None for world in case.worlds.values() for step in world.oracle):
-        return found  # nobody has to be asked, so there is nothing to be had by it
+    if not any(_is_fished(world) for world in case.worlds.values()):
+        return found
     run = await _lowest(case, keyword_bag, Fraction(99, 100))
     if run.score == 1:
         found.append(_finding(run, "keyword-bag", "It scores less than 1 in some variant.", tuple(_specific(case))))
     return found
+
+
+def _is_fished(world: World) -> bool:
+    """Whether such a message says more than a question to someone who must be asked. Else it is one, oddly put."""
+    asked = {step.ask for step in world.oracle if step.ask is not None}
+    known = asked if asked <= set(world.people) else set(world.people)
+    return bool(asked) and any(len(world.people[name].replies) > FISHING for name in known)
 
 
 async def _lowest(case: Case, agent: Callable[[Case, str], Program], enough: Fraction) -> Run:
@@ -60,6 +72,10 @@ def _finding(run: Run, agent: str, expected: str, candidates: tuple[Edit, ...]) 
 
 
 def _strict(case: Case, run: Run) -> Iterator[Edit]:
+    for service, spec in case.environment.services.items():
+        for name, records in spec.records.items():
+            if len(records) > 1:
+                yield Edit("move_row", pointer("services", service, "records", name, 0), len(records) - 1)
     failed = [verdict.name for verdict in run.verdicts if verdict.applicable and not verdict.passed]
     for name, check in case.environment.checks.items():
         if name in failed and not check.gate:
