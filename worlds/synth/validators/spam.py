@@ -5,8 +5,9 @@ people who listen to more than a message may be about: over others it is a quest
 `score` (the lowest), `passed` (checks that it passes where it scores lowest).
 
 Proposes for `spam` `move_row` for the first record of each collection, since it takes the first for an example,
-`to_gate` for the weighted checks that it fails, and `add_count` for claims on records that have none; for `keyword-bag` `split_rule` to `on_specific_ask` for each rule that tells whoever asks, since a message that is
-about too much opens none of those.
+`to_gate` for the weighted checks that it fails, and `add_count` for claims on records that have none; for `keyword-bag`
+`split_rule` to `on_specific_ask` for each rule that tells whoever asks, since a message that is about too much opens
+none of those.
 """
 
 from __future__ import annotations
