@@ -26,7 +26,14 @@ def apply(data: Data, edit: Edit) -> Data:
     operator = OPERATORS.get(edit.op)
     if operator is None:
         raise BadEdit(f"there is no repair operator {edit.op!r}; there are {', '.join(OPERATORS)}")
-    return operator(data, edit.path, edit.value)
+    try:
+        changed: Json = operator(data, edit.path, edit.value)
+    except (AttributeError, KeyError, TypeError) as error:
+        # The data need not be an environment yet: there may be anything anywhere.
+        raise BadEdit(f"{edit.path or '/'} is not what {edit.op} is for: {error}") from None
+    if not isinstance(changed, dict):
+        raise BadEdit(f"{edit.op} leaves no environment")
+    return changed
 
 
 # --- any place ---------------------------------------------------------------------------------------------
@@ -181,7 +188,7 @@ def _widen(data: Data, at: str, value: Json) -> Data:
 def _split_rule(data: Data, at: str, value: Json) -> Data:
     reply = at.rpartition("/")[0]
     read(data, reply)
-    if parts(at)[-1] == "tells":
+    if parts(at)[-1:] == ["tells"]:
         return put(data, at, _text(value))
     known = read(data, at)
     if not isinstance(value, list) or not isinstance(known, list) or any(word not in known for word in value):
@@ -198,7 +205,7 @@ def _add_reply(data: Data, at: str, value: Json) -> Data:
 
 
 def _re_anchor(data: Data, at: str, value: Json) -> Data:
-    if parts(at)[-1] != "when" or not isinstance(value, Mapping):
+    if parts(at)[-1:] != ["when"] or not isinstance(value, Mapping):
         raise BadEdit(f"an entry hangs on a condition at /timeline/N/when, not at {at}")
     entry = at.rpartition("/")[0]
     read(data, entry)

@@ -40,6 +40,9 @@ ATTEMPTS = 60
 MAY_WEAKEN = frozenset({15, 16, 26})
 """Validators that find good agents punished; only for them may a check become weaker."""
 
+MEASURES = 17
+"""The validator that asks again, after its own edits, whether any mistake goes unnoticed now."""
+
 Remake: TypeAlias = Callable[[], Environment | None]
 """The environment anew, from the next attempt of its origin; None where there is none."""
 
@@ -76,14 +79,22 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def repair(
-    environment: Environment, play: Play, *, remake: Remake | None = None, validation: Validation | None = None
+    environment: Environment,
+    play: Play,
+    *,
+    remake: Remake | None = None,
+    validation: Validation | None = None,
+    thorough: bool = False,
 ) -> Repaired:
-    """Make an environment sound, as far as its findings say how. `validation` is what was found already."""
-    workshop = _Workshop(play, remake)
+    """Make an environment sound, as far as its findings say how; with `thorough`, mend what is only warned of, too.
+
+    `validation` is what was found already.
+    """
+    workshop = _Workshop(play, remake, thorough)
     state = validation or await validate(environment, play)
     mends: list[Mend] = []
     done = 0
-    while not state.sound and done < ROUNDS:
+    while done < ROUNDS and not (state.sound and not thorough):
         done += 1
         before = state
         state = await workshop.round(state, done, mends)
@@ -113,9 +124,10 @@ def _slip(slip: Slip) -> Mend:
 class _Workshop:
     """What the rounds of one repair share."""
 
-    def __init__(self, play: Play, remake: Remake | None) -> None:
+    def __init__(self, play: Play, remake: Remake | None, thorough: bool) -> None:
         self._play = play
         self._remake = remake
+        self._thorough = thorough
         self._left = ATTEMPTS
         self._refused: dict[str, str] = {}
         """Why edits were not made, by what they were to mend."""
@@ -124,7 +136,7 @@ class _Workshop:
         """The state after one round; the same object where nothing could be mended."""
         for outcome in state.outcomes:
             begun = state
-            for finding in outcome.errors:
+            for finding in outcome.findings if self._thorough else outcome.errors:
                 better, edit = await self._mended(state, finding)
                 if edit is not None:
                     mends.append(_mend(number, finding, edit, state, better))
@@ -147,7 +159,7 @@ class _Workshop:
         return f"{failed.name}{where}: {finding.observed} It cannot be mended: {reason}."
 
     async def _mended(self, state: Validation, finding: Finding) -> tuple[Validation, Edit | None]:
-        if not any(_key(finding) == _key(other) for other in state.errors):
+        if not any(_key(finding) == _key(other) for other in _of(state, finding)):
             return state, None  # an earlier edit has mended it, too
         for edit in sorted(finding.candidates, key=lambda edit: edit.cost):
             if self._left == 0:
@@ -156,7 +168,7 @@ class _Workshop:
             try:
                 return await self._tried(state, finding, edit), edit
             except BadEdit as refused:
-                self._refused[_name(finding)] = f"{edit.op} does not do, since {refused}"
+                self._refused.setdefault(_name(finding), f"{edit.op} does not do, since {refused}")
         return state, None
 
     async def _tried(self, state: Validation, finding: Finding, edit: Edit) -> Validation:
@@ -168,7 +180,8 @@ class _Workshop:
             return await self._judged(state, finding, environment, "")
         environment = _edited(state.environment, edit)
         if finding.validator not in MAY_WEAKEN and state.case is not None:
-            weaker = weakenings(state.environment, environment, state.case.worlds)
+            measured = finding.validator == MEASURES
+            weaker = weakenings(state.environment, environment, state.case.worlds, measured=measured)
             if weaker:
                 raise BadEdit(f"it would ask less than before: {'; '.join(weaker)}")
         return await self._judged(state, finding, environment, edit.path)
@@ -196,10 +209,11 @@ class _Workshop:
 
 def _compare(before: Outcome, after: Outcome, finding: Finding) -> None:
     """Raises `BadEdit` where a validator finds more than before, or still what was to be mended."""
-    old, new = Counter(map(_key, before.errors)), Counter(map(_key, after.errors))
-    if before.number == finding.validator and new[_key(finding)] >= old[_key(finding)]:
-        raise BadEdit("the finding is still there then")
-    worse = new - old
+    if before.number == finding.validator:
+        key = _key(finding)
+        if sum(_key(f) == key for f in _of(after, finding)) >= sum(_key(f) == key for f in _of(before, finding)):
+            raise BadEdit("the finding is still there then")
+    worse = Counter(map(_key, after.errors)) - Counter(map(_key, before.errors))
     if worse:
         shown = next(error for error in after.errors if _key(error) in worse)
         raise BadEdit(f"{after.name} fails then: {shown.observed}")
@@ -238,6 +252,11 @@ def _mend(number: int, finding: Finding, edit: Edit, before: Validation, after: 
 
 def _failed(outcomes: Sequence[Outcome]) -> tuple[int, ...]:
     return tuple(outcome.number for outcome in outcomes if outcome.errors)
+
+
+def _of(found: Outcome | Validation, finding: Finding) -> Sequence[Finding]:
+    """Findings among which one is looked for again: an error that became a warning is mended."""
+    return found.errors if finding.severity == "error" else found.findings
 
 
 def _key(finding: Finding) -> tuple[int, str, str | None]:

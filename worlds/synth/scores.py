@@ -12,6 +12,7 @@ import msgspec
 
 from ..checks.scoring import decimal_text
 from .playing import Case, Program
+from .programs.spam import spam
 from .validators.programs import NOTHING, reading, traps
 
 
@@ -27,15 +28,16 @@ async def scores(case: Case) -> dict[str, Spread]:
     """By agent: `oracle`, `noop`, `readonly`, `spam`, and `trap:NAME` for each trap that fits."""
     found: dict[str, list[Fraction]] = {}
     for variant in case.worlds:
-        for agent, program in (await _agents(case, variant)).items():
+        for agent, program in _agents(case, variant).items():
             found.setdefault(agent, []).append((await case.run(program, variant)).score)
     return {agent: Spread(decimal_text(min(some)), decimal_text(max(some)), len(some)) for agent, some in found.items()}
 
 
-async def _agents(case: Case, variant: str) -> Mapping[str, Program]:
+def _agents(case: Case, variant: str) -> Mapping[str, Program]:
     return {
         "oracle": case.oracle(variant),
         "noop": NOTHING,
         "readonly": reading(case, variant),
+        "spam": spam(case, variant),
         **{program.name.partition("@")[0]: program for program in traps(case, variant)},
     }

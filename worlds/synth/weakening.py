@@ -8,7 +8,7 @@ spelling stands for is the same value. A check that counts nowhere, and a trap t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...events.event import Json
@@ -26,17 +26,36 @@ _ALL_OF = ("where", "args", "mentions")
 _ANY_FIELD = "*"
 
 
-def weakenings(before: Environment, after: Environment, worlds: Mapping[str, World]) -> list[str]:
-    """In what `after` asks less of an agent than `before` did; `worlds` are the variants of `before`."""
+def weakenings(
+    before: Environment, after: Environment, worlds: Mapping[str, World], *, measured: bool = False
+) -> list[str]:
+    """In what `after` asks less of an agent than `before` did; `worlds` are the variants of `before`.
+
+    Whether another `before` or `after` asks less cannot be read. It counts as less, unless somebody has `measured` that
+    no mistake goes unnoticed that was noticed before.
+    """
     old, new = plain(before), plain(after)
     found = [f"the twin {twin} is gone" for twin in before.twins if twin not in after.twins]
     found += _traps(before, after, worlds)
     found += _scoring(before, after)
     found += _freed(before, after)
+    base = _checks_of(old, None), _checks_of(new, None)
     for twin in [None, *(twin for twin in before.twins if twin in after.twins)]:
         where = f" in the twin {twin}" if twin else ""
-        found += [f"{sentence}{where}" for sentence in _checks(with_twin(old, twin), with_twin(new, twin))]
+        pair = with_twin(old, twin), with_twin(new, twin)
+        # What a twin does not say of its own was compared in the base, where its values are those that are meant.
+        known = {name for name in base[0] if twin and all(_is_same(name, *both) for both in zip(base, pair))}
+        found += [f"{sentence}{where}" for sentence in _checks(*pair, known, measured)]
     return list(dict.fromkeys(found))
+
+
+def _checks_of(data: Mapping[str, Json], twin: str | None) -> Mapping[str, Json]:
+    checks: Mapping[str, Json] = with_twin(data, twin).get("checks", {})
+    return checks
+
+
+def _is_same(name: str, checks: Mapping[str, Json], twin: Mapping[str, Json]) -> bool:
+    return name in checks and twin.get("checks", {}).get(name) == checks[name]
 
 
 def _scoring(before: Environment, after: Environment) -> Iterator[str]:
@@ -93,7 +112,8 @@ def _read_fields(environment: Environment) -> set[tuple[str, str]]:
 # --- checks ------------------------------------------------------------------------------------------------
 
 
-def _checks(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
+def _checks(old: Mapping[str, Json], new: Mapping[str, Json], known: Collection[str], measured: bool) -> Iterator[str]:
+    """In what the checks of a variant ask less; of those `known` only whether they are there and count."""
     old_out, new_out = _resolved(old), _resolved(new)
     for name, check in old.get("checks", {}).items():
         if not _counts(old_out, name):
@@ -102,9 +122,9 @@ def _checks(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[str]:
             yield f"the check {name} is gone"
         elif not _counts(new_out, name):
             yield f"the check {name} does not count any more"
-        else:
+        elif name not in known:
             pair = _Pair(check, old_out["checks"][name]), _Pair(new["checks"][name], new_out["checks"][name])
-            yield from (f"the check {name} {what}" for what in _check(*pair))
+            yield from (f"the check {name} {what}" for what in _check(*pair, measured))
 
 
 def _resolved(data: Mapping[str, Json]) -> dict[str, Json]:
@@ -147,7 +167,7 @@ class _Pair:
         return key in self.written
 
 
-def _check(old: _Pair, new: _Pair) -> Iterator[str]:
+def _check(old: _Pair, new: _Pair, measured: bool) -> Iterator[str]:
     if "gate" in old and "gate" not in new:
         yield "is no gate any more"
     if "weight" in old and "weight" in new and new.out["weight"] < old.out["weight"]:
@@ -163,7 +183,8 @@ def _check(old: _Pair, new: _Pair) -> Iterator[str]:
             if old.get(part) != new.get(part):
                 yield "has another `distinct`"
         else:
-            yield from _claim(old.get(part), new.get(part), part == "expect" and _bounds(old.get(part))[0] > 0)
+            positive = part == "expect" and _bounds(old.get(part))[0] > 0
+            yield from _claim(old.get(part), new.get(part), positive, measured)
 
 
 def _only(old: _Pair, new: _Pair) -> Iterator[str]:
@@ -174,7 +195,7 @@ def _only(old: _Pair, new: _Pair) -> Iterator[str]:
         yield "allows more values"
 
 
-def _claim(old: _Pair, new: _Pair, positive: bool) -> Iterator[str]:
+def _claim(old: _Pair, new: _Pair, positive: bool, measured: bool) -> Iterator[str]:
     """A positive claim may not fit more than it did; a negative one, such as an `at_most: 0`, not less."""
     stronger, weaker = (new, old) if positive else (old, new)
     for part in ("record", "called", "said", "gave", "mark", "fired"):
@@ -186,6 +207,8 @@ def _claim(old: _Pair, new: _Pair, positive: bool) -> Iterator[str]:
     if not _narrower(stronger, weaker):
         yield "accepts more phrases" if positive else "forbids fewer phrases"
     for part in ("looks_like", "before", "after"):
+        if part in old and part in new and measured and part != "looks_like":
+            continue
         if part in weaker and stronger.get(part) != weaker.get(part):
             yield f"has another `{part}`" if part in new else f"has no `{part}` any more"
     if weaker.get("new", False).out and not stronger.get("new", False).out:
