@@ -52,10 +52,10 @@ VALIDATORS: tuple[Validator, ...] = (
     ),
     Validator(3, "single-source", "a value that is written in two places", "static", single_source.find),
     Validator(10, "grounded", "an oracle that says or writes what an agent could not know", "static", grounded.find),
-    Validator(12, "leakage", "the answer in the request, in a tool's description or in an id", "static", leakage.find),
     Validator(
         13, "hidden", "coworkers who give something away to whoever talks about anything else", "static", hidden.find
     ),
+    Validator(12, "leakage", "the answer in the request, in a tool's description or in an id", "play", leakage.find),
     Validator(11, "sufficiency", "something needed that no tool and no person tells", "play", sufficiency.find),
     Validator(
         4,
