@@ -92,7 +92,7 @@ def _state(draft: Draft) -> None:
 
 def _may_vary(draft: Draft, thing: Thing) -> bool:
     """Whether it may be that nothing is done for a thing of the job."""
-    return bool(thing.wanted or draft.guards)
+    return bool(thing.flips or draft.guards)
 
 
 def _handbook(draft: Draft) -> None:
@@ -122,6 +122,10 @@ def _deed(draft: Draft) -> None:
         step["args"] = dict(args)
         if condition:
             step["if"] = condition
+    for step in draft.copies:
+        given = step["args"]
+        assert isinstance(given, dict)
+        step["args"] = {**{slot.field: f"=it.{slot.field}" for slot in draft.slots}, **given}
 
 
 def _deed_checks(draft: Draft) -> None:
@@ -207,7 +211,7 @@ def _core_traps(draft: Draft) -> None:
     add = [{"call": draft.deed_tool, "args": args}]
     draft.trap("does-too-much", add=add, why="Does it for a thing that nobody asked about.")
     listed = ", ".join(f"${{{thing.name}.id}}" for thing in draft.things if thing.wanted is not None)
-    draft.trap("announces-only", 3, drop=["deed"], why="Says that it is done, and does nothing.",
+    draft.trap("announces-only", 3, drop=["deed", *(str(step["as"]) for step in draft.again)], why="Says that it is done, and does nothing.",
                change={"report.if": None, "report.text": listed})  # fmt: skip
 
 
@@ -276,8 +280,14 @@ def _trap(draft: Draft, trap: dict[str, Json]) -> dict[str, Json]:
     loses = trap["loses"]
     assert isinstance(loses, int)
     weights = {name: int(str(check["weight"])) for name, check in draft.checks.items() if "weight" in check}
-    lost = loses or sum(weight for name, weight in weights.items() if _needs_deed(draft, draft.checks[name]))
-    left = 1 - Decimal(lost) / sum(weights.values())
+    if loses:
+        left = 1 - Decimal(loses) / sum(weights.values())
+    else:
+        bound = {name for name in weights if _needs_deed(draft, draft.checks[name])}
+        free = sum(weight for name, weight in weights.items() if name not in bound)
+        flipping = {thing.name for thing in draft.things if thing.flips}
+        sure = sum(weights[name] for name in bound if name.rpartition("-")[2] not in flipping)
+        left = Decimal(free) / (free + sure) if sure else Decimal("0.5")
     rest = {key: value for key, value in trap.items() if key != "loses"}
     return {"ceiling": left.quantize(Decimal("0.01"), ROUND_CEILING), **rest}
 

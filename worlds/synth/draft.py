@@ -180,6 +180,10 @@ class Draft:
         """Expressions over steps, each a list of things that the request is about."""
         self.again: list[dict[str, Json]] = []
         """Steps that do the deed once more."""
+        self.retry_twin = ""
+        """The twin, if any, in which the deed is done once more because it was lost."""
+        self.copies: list[dict[str, Json]] = []
+        """Steps that make an entry anew from an old one, `it`."""
         self.targets = "@targets"
         """Expression for the list of things that it is done for; filters put their own in its place."""
         self.done = "where(@deed as entry, entry)"
@@ -282,7 +286,7 @@ class Draft:
         return reply
 
     def ask(
-        self, name: str, person: str, text: str, gives: Mapping[str, str], words: Sequence[Json], say: str,
+        self, name: str, person: str, text: str, gives: Mapping[str, Json], words: Sequence[Json], say: str,
         after: str = "4m", phase: int = ASK, step: str | None = None, **more: Json,
     ) -> Ask:  # fmt: skip
         """A question of the oracle, and the rule that answers it; its value is what the answer gives."""

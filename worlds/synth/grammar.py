@@ -44,7 +44,7 @@ MANNERS: Mapping[str, Mapping[str, Manner]] = {
             ("Good morning.", "Good day to you.", "Good day.", "Good morning to you."),
             ("Thank you for taking care of this.", "Kind regards.", "With thanks in advance.", "Best regards."),
         ),
-        "hurried": Manner(("", "hey", "", "quick one:"), ("", "thx", "gotta run", "ta"), (" ", " - ", " ", "; ")),
+        "hurried": Manner(("", "hey", "", "quick one:"), ("", "thx", "gotta run", "ta"), (" - ", " / ", "... ", ", ")),
     },
     "de": {
         "plain": Manner(("Hallo!", "Guten Morgen!", "Hi!", "Moin!"), ("Danke!", "Vielen Dank.", "", "Danke dir.")),
@@ -59,7 +59,7 @@ MANNERS: Mapping[str, Mapping[str, Manner]] = {
             ("Guten Tag.", "Einen guten Tag.", "Guten Morgen.", "Einen schönen guten Morgen."),
             ("Vielen Dank für die Erledigung.", "Mit freundlichen Grüßen.", "Besten Dank im Voraus.", "Freundliche Grüße."),
         ),
-        "hurried": Manner(("", "hey", "", "kurz:"), ("", "danke", "muss los", "thx"), (" ", " - ", " ", "; ")),
+        "hurried": Manner(("", "hey", "", "kurz:"), ("", "danke", "muss los", "thx"), (" - ", " / ", "... ", ", ")),
     },
 }  # fmt: skip
 

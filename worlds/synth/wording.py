@@ -7,11 +7,13 @@ with.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from ...events.event import Json
 from ..compiling import plain, with_twin
 from ..environment import Environment
 from ..facts import resolve
+from ..matching import leaves
 
 
 def request(environment: Environment) -> str:
@@ -34,6 +36,16 @@ def realised(environment: Environment) -> str:
     return "\n".join(texts(environment))
 
 
+def numbers(environment: Environment) -> list[str]:
+    """All numbers in records, each once, as written, facts put in. Raises `FactError`."""
+    held = (service.get("records", {}) for service in _resolved(environment).get("services", {}).values())
+    return list(dict.fromkeys(str(value) for records in held for value in leaves(records) if _is_number(value)))
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, (int, Decimal)) and not isinstance(value, bool)
+
+
 def _resolved(environment: Environment) -> dict[str, Json]:
     return resolve(with_twin(plain(environment), None))
 
@@ -52,15 +64,4 @@ def _lines(data: dict[str, Json]) -> Iterator[str]:
 
 def _records(data: dict[str, Json]) -> Iterator[str]:
     for service in data.get("services", {}).values():
-        yield from _strings(service.get("records", {}))
-
-
-def _strings(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
+        yield from (value for value in leaves(service.get("records", {})) if isinstance(value, str))

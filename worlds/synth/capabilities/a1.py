@@ -31,7 +31,7 @@ PHRASES: Phrases = {
             "Was {the} angeht, frag mich.",
             "Ich sage dir {the}, sobald du fragst.",
         ],
-        "ask": ["Nenn mir bitte {the}.", "Ich brauche noch {the}.", "Sagst du mir {the}?", "Es fehlt noch: {noun}."],
+        "ask": ["Nenn mir bitte {the}.", "Ich brauche noch {the}.", "Sagst du mir {the}?", "Nenn mir noch: {noun}."],
         "say": ["Das ist {value}.", "Nimm {value}.", "Es ist {value}.", "{value}, bitte."],
     },
 }

@@ -11,7 +11,7 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            "Before {entries} are entered, {approver} approves them. Name every number and the sum of the {amount_field} fields.",
+            "Before any {entry} is made, {approver} approves it. Name every number and the sum of the {amount_field} fields.",
             "No {entry} without a yes from {approver}, who must be told each number and the total of the {amount_field} fields.",
             "{approver} has to agree first; write the numbers and how much it is in all, by the {amount_field} fields.",
             "Ask {approver} for approval beforehand, with all numbers and the summed {amount_field} fields.",
@@ -20,12 +20,12 @@ PHRASES: Phrases = {
             "May I go ahead with {ids}? That is {sum} in all.",
             "I ask for your approval of {ids}, {sum} altogether.",
             "Do you approve {ids}? The total is {sum}.",
-            "Is it fine with you to enter {ids}, for {sum} in total?",
+            "Is it fine with you if I go ahead with {ids}, for {sum} in total?",
         ],
         "yes": ["Approved.", "Yes, go ahead.", "Fine with me.", "You have my approval."],
         "no": ["No, I don't approve that.", "Sorry, I have to refuse this.", "Declined.", "Not this time; leave it."],
         "refused": [
-            "{approver} refused, so nothing was entered.",
+            "{approver} refused, so nothing was changed.",
             "Nothing was done: {approver} declined.",
             "{approver} did not approve it, so I left everything as it was.",
             "It was not approved by {approver}; nothing has changed.",
@@ -42,12 +42,12 @@ PHRASES: Phrases = {
             "Darf ich {ids} erledigen? Das sind insgesamt {sum}.",
             "Ich bitte um Freigabe für {ids}, zusammen {sum}.",
             "Gibst du {ids} frei? Die Summe ist {sum}.",
-            "Ist es recht, wenn ich {ids} eintrage, zusammen {sum}?",
+            "Ist es recht, wenn ich {ids} erledige, zusammen {sum}?",
         ],
         "yes": ["Freigegeben.", "Ja, mach das.", "Von mir aus gern.", "Meine Freigabe hast du."],
         "no": ["Nein, das gebe ich nicht frei.", "Das muss ich leider ablehnen.", "Abgelehnt.", "Diesmal nicht."],
         "refused": [
-            "{approver} hat abgelehnt, es wurde nichts eingetragen.",
+            "{approver} hat abgelehnt, es wurde nichts gemacht.",
             "Es ist nichts geschehen: {approver} hat es abgelehnt.",
             "{approver} hat es nicht freigegeben, ich habe alles gelassen, wie es war.",
             "Von {approver} nicht freigegeben; es hat sich nichts geändert.",

@@ -21,10 +21,11 @@ def build(draft: Draft) -> None:
     things = [draft.thing() for _ in range(MATCHING)]
     for thing in things:
         draft.vary_number(thing)
-        thing.wanted = [f"{thing.ref('category')} == $c2.category"]
+        thing.wanted = []
         draft.facts.choose(f"{thing.name}.category", values[:1])
     last = things[-1]
     last.flips = True
+    last.wanted = [f"{last.ref('category')} == $c2.category"]
     draft.facts.choose(f"{last.name}.category", values[1:], twin="c2-fewer")
     draft.twin("c2-fewer")
     for _ in range(OTHERS):

@@ -22,7 +22,12 @@ PHRASES: Phrases = {
             'If "as_of" in {service} is not today, the figure is stale. Ask {expert} for a refresh and look again afterwards.',
             'A figure whose "as_of" lies before today has to be refreshed by {expert} first; what {service} says afterwards counts.',
         ],
-        "ask": ["Could you refresh the figure, please?", "Please refresh it: {noun}.", "Can you refresh {the}?", "I need a refresh of {the}."],
+        "ask": [
+            "Could you refresh the figure, please?",
+            "Please refresh it: {noun}.",
+            "Can you refresh {the}?",
+            "I need a refresh of {the}.",
+        ],
         "say": ["Done, it is up to date now.", "Refreshed.", "Should be current now.", "There, brought up to date."],
     },
     "de": {
@@ -38,7 +43,12 @@ PHRASES: Phrases = {
             'Steht bei "as_of" in {service} nicht der heutige Tag, ist der Wert veraltet. {expert} um Auffrischung bitten und danach neu nachsehen.',
             'Liegt "as_of" vor dem heutigen Tag, muss {expert} zuerst auffrischen; es gilt, was {service} danach zeigt.',
         ],
-        "ask": ["Kannst du das bitte auffrischen?", "Bitte auffrischen: {noun}.", "Kannst du {the} auffrischen?", "Ich brauche eine Auffrischung, es geht um {the}."],
+        "ask": [
+            "Kannst du das bitte auffrischen?",
+            "Bitte auffrischen: {noun}.",
+            "Kannst du {the} auffrischen?",
+            "Ich brauche eine Auffrischung, es geht um {the}.",
+        ],
         "say": ["Erledigt, ist jetzt aktuell.", "Aufgefrischt.", "Sollte jetzt stimmen.", "So, jetzt auf dem Stand."],
     },
 }
@@ -64,7 +74,7 @@ def build(draft: Draft) -> None:
     stale = "first(@c4_row).as_of != $today"
     ask = draft.ask("c4", expert, draft.text(PHRASES, "ask", **words), {"c4": True}, list(WORDS),
                     draft.text(PHRASES, "say"), after="14m", phase=ASK, step="c4_refreshed")  # fmt: skip
-    ask.oracle["if"] = stale
+    ask.oracle |= {"if": stale, "uses": ["rules"]}
     change = {"update": board.path, "where": {"name": name}, "set": {"value": new, "as_of": "$today"}}
     draft.event(name="c4-refresh", when={"gave": f"{expert}.c4"}, after="1s", changes=[change])
     draft.step(LATE, "c4_again", call=find, args={"name": name}, condition="@c4_refreshed", uses=["c4_refreshed"])

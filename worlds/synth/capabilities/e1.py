@@ -10,21 +10,21 @@ from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {
     "en": {
-        "request": ["Use {value} for {the}.", "As {noun}, take {value}.", "{value} is {the} to put in.", "Put in {value} as {noun}."],
+        "request": ["Use {value} for {the}.", "As {the}, take {value}.", "{value} is {the} to put in.", "Put in {value} as {the}."],
         "change": [
             "Sorry, I was wrong about {the}: it has to be {value}.",
-            "Change of plan: {noun} should be {value} instead.",
+            "Change of plan: {the} should be {value} instead.",
             "Stop, {the} must be {value}, please correct that.",
             "I mixed something up. Please make it {value} for {the}.",
         ],
     },
     "de": {
-        "request": ["Nimm {value} für {the}.", "Als {noun} gilt {value}.", "Für {the} trägst du {value} ein.", "Trag {value} als {noun} ein."],
+        "request": ["Nimm {value} für {the}.", "Für {the} gilt {value}.", "Für {the} trägst du {value} ein.", "Trag {value} für {the} ein."],
         "change": [
             "Entschuldige, was {the} angeht, lag ich falsch: Richtig ist {value}.",
-            "Planänderung: {noun} soll {value} sein.",
+            "Planänderung, was {the} angeht: Jetzt soll es {value} sein.",
             "Halt, es muss {value} heißen, was {the} angeht. Bitte ändern.",
-            "Ich habe etwas verwechselt. Bitte {value} eintragen, für {the}.",
+            "Ich habe etwas verwechselt. Bitte trag für {the} doch {value} ein.",
         ],
     },
 }  # fmt: skip
@@ -38,12 +38,20 @@ def build(draft: Draft) -> None:
     draft.facts.choose("e1.last", domain, guise.kind, twin="e1-other")
     words = draft.called(guise)
     draft.request(PHRASES, "request", value="${e1.first}", **words)
-    slot = draft.slot("e1", guise, "$e1.first", first, final=lambda thing: "$e1.last")
-    draft.event(name="e1-change", when={"called": draft.deed_tool}, after="6m", sender=draft.requester,
-                say=draft.text(PHRASES, "change", value="${e1.last}", **words), gives={"e1": last}, mark="changed-mind")  # fmt: skip
+    last_word = "choose($e1.trigger == $e1.first, $e1.last, $e1.first)"
+    slot = draft.slot("e1", guise, "$e1.first", first, final=lambda thing: last_word)
+    trigger = draft.facts.set("e1.trigger", first)
+    change = draft.text(PHRASES, "change", value="${e1.last}", **words)
+    draft.event(name="e1-change", when={"called": draft.deed_tool, "args": {slot.field: trigger}}, after="6m",
+                sender=draft.requester, say=change, gives={"e1": last}, mark="changed-mind")  # fmt: skip
     draft.step(REACT, "e1_news", wait=draft.requester, limit="20m", condition=f"len({draft.done}) > 0")
     draft.amend(REACT, "e1_amended", slot.field, "@e1_news.e1", "@e1_news.e1")
     draft.twin("e1-other")
+    draft.twin("e1-no-change", facts={"e1": {"trigger": "none"}})
+    if draft.retry_twin:  # what is written by the retry must stay, or nobody would see whether it was right
+        facts = draft.twins[draft.retry_twin]["facts"]
+        assert isinstance(facts, dict)
+        facts["e1"] = {"trigger": "none"}
     draft.trap("e1-does-not-listen", 2, drop=["e1_news", "e1_amended"], why="Leaves it at the old plan.")
 
 

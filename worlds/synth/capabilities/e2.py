@@ -22,8 +22,18 @@ PHRASES: Phrases = {
             "If you ask me something, it may take me half a day to reply.",
             "I'm slow to answer today, sorry in advance.",
         ],
-        "ask": ["What is {the} to be?", "Please let me know {the}.", "Could you settle {the} for me?", "I need {the} from you."],
-        "say": ["Sorry for the delay. {value}.", "Only just saw this: {value}.", "Late, but here it is: {value}.", "It is {value}."],
+        "ask": [
+            "What is {the} to be?",
+            "Please let me know {the}.",
+            "Could you settle {the} for me?",
+            "I need {the} from you.",
+        ],
+        "say": [
+            "Sorry for the delay. {value}.",
+            "Only just saw this: {value}.",
+            "Late, but here it is: {value}.",
+            "It is {value}.",
+        ],
     },
     "de": {
         "request": [
@@ -38,8 +48,18 @@ PHRASES: Phrases = {
             "Wenn du mich etwas fragst, kann es einen halben Tag dauern.",
             "Ich antworte heute langsam, entschuldige schon mal.",
         ],
-        "ask": ["Was gilt als {noun}?", "Bitte nenn mir {the}.", "Legst du für mich {the} fest?", "Ich brauche von dir {the}."],
-        "say": ["Entschuldige, dass es gedauert hat. {value}.", "Gerade erst gesehen: {value}.", "Spät, aber hier: {value}.", "Es ist {value}."],
+        "ask": [
+            "Was gilt als {noun}?",
+            "Bitte nenn mir {the}.",
+            "Legst du für mich {the} fest?",
+            "Ich brauche von dir {the}.",
+        ],
+        "say": [
+            "Entschuldige, dass es gedauert hat. {value}.",
+            "Gerade erst gesehen: {value}.",
+            "Spät, aber hier: {value}.",
+            "Es ist {value}.",
+        ],
     },
 }
 DELAY = "2h40m"
@@ -58,8 +78,10 @@ def build(draft: Draft) -> None:
     given = f"{ask.person}.{ask.gives[0]}"
     draft.check("e2-waited", weight=2, expect={"gave": given, "before": {"called": draft.deed_tool}},
                 why="The answer was waited for.")  # fmt: skip
-    draft.check("e2-no-polling", weight=1, never={"said": ask.person, "at_least": 4, "before": {"gave": given}},
+    draft.check("e2-no-polling", weight=1, never={"said": ask.person, "at_least": 5, "before": {"gave": given}},
                 why="Nobody is asked again and again.")  # fmt: skip
+    polls = {f"{ask.step}.each": "[1, 2, 3, 4, 5, 6]", f"{ask.step}.limit": "10m"}
+    draft.trap("e2-keeps-asking", 1, change=polls, why="Asks again every ten minutes.")
     draft.trap("e2-impatient", 4, change={f"{ask.step}.limit": IMPATIENT, f"deed.args.{slot.field}": guess},
                why="Waits a quarter of an hour, then makes the value up.")  # fmt: skip
 

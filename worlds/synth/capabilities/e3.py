@@ -17,8 +17,18 @@ PHRASES: Phrases = {
             "{service} has {the}. It changes without notice, so use what it says at the moment of doing it. {expert} has to give the green light before.",
             "Before anything happens, get the green light from {expert}. Then use {the} that {service} shows at that moment, not an earlier one.",
         ],
-        "ask": ["Do I have the green light?", "Can you give me the green light?", "Is there a green light from you?", "May I have the green light?"],
-        "say": ["Green light.", "Yes, green light from my side.", "You can start, green light.", "All clear: green light."],
+        "ask": [
+            "Do I have the green light?",
+            "Can you give me the green light?",
+            "Is there a green light from you?",
+            "May I have the green light?",
+        ],
+        "say": [
+            "Green light.",
+            "Yes, green light from my side.",
+            "You can start, green light.",
+            "All clear: green light.",
+        ],
     },
     "de": {
         "request": [
@@ -27,8 +37,18 @@ PHRASES: Phrases = {
             "In {service} findest du {the}. Das ändert sich ohne Ansage, nimm also den Stand im Moment der Arbeit. Vorher muss {expert} grünes Licht geben.",
             "Bevor etwas geschieht, brauchst du grünes Licht von {expert}. Danach nimm {the}, wie {service} es in dem Moment zeigt, nicht früher.",
         ],
-        "ask": ["Habe ich grünes Licht?", "Gibst du mir grünes Licht?", "Kommt von dir grünes Licht?", "Bekomme ich grünes Licht?"],
-        "say": ["Grünes Licht.", "Ja, grünes Licht von mir.", "Du kannst anfangen, grünes Licht.", "Alles klar: grünes Licht."],
+        "ask": [
+            "Habe ich grünes Licht?",
+            "Gibst du mir grünes Licht?",
+            "Kommt von dir grünes Licht?",
+            "Bekomme ich grünes Licht?",
+        ],
+        "say": [
+            "Grünes Licht.",
+            "Ja, grünes Licht von mir.",
+            "Du kannst anfangen, grünes Licht.",
+            "Alles klar: grünes Licht.",
+        ],
     },
 }
 

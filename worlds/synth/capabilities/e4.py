@@ -22,9 +22,24 @@ PHRASES: Phrases = {
             "Give {keeper} 30 minutes, then one reminder and 30 minutes more. Only then turn to {deputy}.",
             "{deputy} stands in for {keeper}, but only if a question and, 30 minutes later, one reminder both got no answer for 30 minutes.",
         ],
-        "ask": ["What is {the}, please?", "Could you tell me {the}?", "I need {the} from you.", "Which {noun} applies?"],
-        "remind": ["A reminder: I still need {the}.", "Did you see my question about {the}?", "Just checking, {noun}?", "May I remind you of {the}?"],
-        "fallback": ["{keeper} does not answer; can you tell me {the}?", "In place of {keeper}: what is {the}?", "I could not reach {keeper}. Which {noun} applies?", "Do you know {the}? There is no answer from {keeper}."],
+        "ask": [
+            "What is {the}, please?",
+            "Could you tell me {the}?",
+            "I need {the} from you.",
+            "Which {noun} applies?",
+        ],
+        "remind": [
+            "A reminder: I still need {the}.",
+            "Did you see my question about {the}?",
+            "Just checking, {noun}?",
+            "May I remind you of {the}?",
+        ],
+        "fallback": [
+            "{keeper} does not answer; can you tell me {the}?",
+            "In place of {keeper}: what is {the}?",
+            "I could not reach {keeper}. Which {noun} applies?",
+            "Do you know {the}? There is no answer from {keeper}.",
+        ],
         "say": ["{value}.", "That is {value}.", "It says {value} here.", "I have {value}."],
     },
     "de": {
@@ -41,8 +56,18 @@ PHRASES: Phrases = {
             "{deputy} vertritt {keeper}, aber nur, wenn eine Frage und 30 Minuten später eine Erinnerung je 30 Minuten ohne Antwort blieben.",
         ],
         "ask": ["Nenn mir bitte {the}.", "Sagst du mir {the}?", "Ich brauche von dir {the}.", "Was gilt als {noun}?"],
-        "remind": ["Zur Erinnerung: Ich brauche noch {the}.", "Hast du meine Frage gesehen? Es geht um {the}.", "Kurze Nachfrage: {noun}?", "Darf ich erinnern? Mir fehlt noch {the}."],
-        "fallback": ["{keeper} antwortet nicht; nennst du mir {the}?", "Anstelle von {keeper}: Ich brauche {the}.", "Ich habe {keeper} nicht erreicht. Was gilt als {noun}?", "Kennst du {the}? Von {keeper} kommt keine Antwort."],
+        "remind": [
+            "Zur Erinnerung: Ich brauche noch {the}.",
+            "Hast du meine Frage gesehen? Es geht um {the}.",
+            "Kurze Nachfrage: {noun}?",
+            "Darf ich erinnern? Mir fehlt noch {the}.",
+        ],
+        "fallback": [
+            "{keeper} antwortet nicht; nennst du mir {the}?",
+            "Anstelle von {keeper}: Ich brauche {the}.",
+            "Ich habe {keeper} nicht erreicht. Was gilt als {noun}?",
+            "Kennst du {the}? Von {keeper} kommt keine Antwort.",
+        ],
         "say": ["{value}.", "Das ist {value}.", "Hier steht {value}.", "Ich habe {value}."],
     },
 }
@@ -58,13 +83,25 @@ def build(draft: Draft) -> None:
     guess = draft.facts.choose("e4.guess", domain, guise.kind)
     draft.request(PHRASES, "request", **words)
     draft.article("no-answer", draft.text(PHRASES, "rule"))
-    said = {"any": draft.keywords(guise), "say": draft.text(PHRASES, "say", value="${e4.value}"), "gives": {"e4": value}}
+    said = {
+        "any": draft.keywords(guise),
+        "say": draft.text(PHRASES, "say", value="${e4.value}"),
+        "gives": {"e4": value},
+    }
     draft.rule(keeper, **{**said, "tells": "absent"})
+    draft.people[keeper]["otherwise"] = None
     draft.rule(deputy, **said, after="5m")
 
     draft.step(ASK, "e4_asked", say=keeper, text=draft.text(PHRASES, "ask", **words))
     draft.step(ASK, "e4_first", wait=keeper, limit="30m", uses=["e4_asked"])
-    draft.step(ASK, "e4_reminded", say=keeper, text=draft.text(PHRASES, "remind", **words), condition="not @e4_first")
+    draft.step(
+        ASK,
+        "e4_reminded",
+        say=keeper,
+        text=draft.text(PHRASES, "remind", **words),
+        condition="not @e4_first",
+        uses=["rules"],
+    )
     draft.step(ASK, "e4_second", wait=keeper, limit="30m", condition="not @e4_first", uses=["e4_reminded"])
     draft.step(ASK, "e4_deputy", ask=deputy, text=draft.text(PHRASES, "fallback", **words),
                condition="not @e4_first and not @e4_second")  # fmt: skip
@@ -85,6 +122,7 @@ def build(draft: Draft) -> None:
     draft.twin("e4-answers-the-reminder", people={keeper: {"replies": [late]}})
     draft.trap("e4-gives-up", 2, drop=["e4_reminded", "e4_second", "e4_deputy"], bind={"e4_deputy.e4": guess},
                why="Does not chase, and makes the value up.")  # fmt: skip
+    draft.trap("e4-nags", 1, repeat=["e4_reminded"], why="Reminds twice.")
     draft.trap("e4-goes-over-their-head", 1, drop=["e4_first", "e4_reminded", "e4_second"],
                why="Asks the deputy at once.")  # fmt: skip
 

@@ -20,7 +20,7 @@ PHRASES: Phrases = {
     "de": {
         "rule": [
             'Ausgenommen ist alles, bei dem unter {field} "{hold}" steht; das bleibt, wie es ist.',
-            'Was unter {field} "{hold}" hat, wird nicht angefasst.',
+            'Was unter {field} "{hold}" stehen hat, wird nicht angefasst.',
             'Keine {entries}, wenn in {field} "{hold}" vermerkt ist.',
             '{things} mit "{hold}" im Feld {field} sind eine Ausnahme: da geschieht nichts.',
         ],

@@ -59,9 +59,9 @@ def build(draft: Draft) -> None:
     draft.step(VERIFY, "h2_checked", call=f"{book.path}.find", args={}, condition="@h2_news", uses=["h2_news"])
     draft.step(VERIFY, "h2_bad", calc="choose(@h2_checked, where(@h2_checked as e, e.state == 'rejected'), [])")
     draft.step(VERIFY, "h2_removed", each="@h2_bad", call=f"{book.path}.delete", args={"id": "=it.id"})
-    again = {field: f"=it.{field}" for field in (key, *(slot.field for slot in draft.slots))}
-    draft.step(VERIFY, "h2_again", each="@h2_bad", call=draft.deed_tool, uses=["h2_removed"],
-               args={**again, "series": "=" + rule.replace("{word}", word)})  # fmt: skip
+    args = {key: f"=it.{key}", "series": "=" + rule.replace("{word}", word)}
+    step = draft.step(VERIFY, "h2_again", each="@h2_bad", call=draft.deed_tool, args=args, uses=["h2_removed"])
+    draft.copies.append(step)
     draft.step(VERIFY, "h2_entries", call=f"{book.path}.find", args={}, uses=["h2_again"])
     draft.done = "where(@h2_entries as entry, entry)"
     where = {key: thing.id, "series": f"=choose($h2.rejected == {thing.id}, $h2.series, 'A')", "state": "booked"}

@@ -1,6 +1,7 @@
 """H3: an idempotent retry after a failure.
 
-A call fails, and may have done its work all the same: look before trying again.
+A call fails, and may have done its work all the same: look before trying again. There are several things, so that some
+call succeeds: what waits for the first success (`called`) is not held up.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def build(draft: Draft) -> None:
     draft.step(VERIFY - 2, "h3_entries", call=f"{book.path}.find", args={}, uses=["h3_again"])
     draft.done = "where(@h3_entries as entry, entry)"
     draft.twin("h3-lost", facts={"h3": {"applied": NOBODY, "lost": thing.id}})
+    draft.retry_twin = "h3-lost"
     draft.trap("h3-blind-retry", change={"h3_missing.calc": f"where({draft.targets} as t, t.id == {thing.id})"},
                why="Tries again without looking.")  # fmt: skip
     draft.trap("h3-gives-up", 2, drop=["h3_again"], why="Does not try again.")
@@ -36,5 +38,6 @@ FRAGMENT = Fragment(
     stage=Stage.WRAP,
     order=1,
     mode="create",
+    several=True,
     build=build,
 )

@@ -11,10 +11,10 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            'Needed first: a permit. Apply in {service} with the purpose "{entries}"; it is decided by the next morning, and {clerk} tells you. Its number goes into every {entry}.',
-            'No {entry} without the number of a permit. File an application in {service} for the purpose "{entries}"; {clerk} writes to you once it is decided, usually the next morning.',
-            'Each {entry} carries a permit number. Permits are applied for in {service}, purpose "{entries}", and decided overnight; wait for word from {clerk}.',
-            'Before the first {entry}, apply for a permit ({service}, purpose "{entries}"). {clerk} lets you know the morning after; take the number from there.',
+            'Needed first: a permit. Apply in {service} with the purpose "{purpose}"; it is decided by the next morning, and {clerk} tells you. Its number goes into every {entry}.',
+            'No {entry} without the number of a permit. File an application in {service} for the purpose "{purpose}"; {clerk} writes to you once it is decided, usually the next morning.',
+            'Each {entry} carries a permit number. Permits are applied for in {service}, purpose "{purpose}", and decided overnight; wait for word from {clerk}.',
+            'Before the first {entry}, apply for a permit ({service}, purpose "{purpose}"). {clerk} lets you know the morning after; take the number from there.',
         ],
         "decided": [
             "Good morning, your application has been decided.",
@@ -25,10 +25,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "rule": [
-            'Zuerst braucht es eine Genehmigung. Antrag in {service} mit dem Zweck "{entries}"; entschieden wird bis zum nächsten Morgen, {clerk} sagt Bescheid. Die Nummer gehört in jede {entry}.',
-            'Keine {entry} ohne Genehmigungsnummer. Der Antrag kommt in {service}, Zweck "{entries}"; {clerk} meldet sich, wenn er entschieden ist, meist am nächsten Morgen.',
-            'Jede {entry} trägt eine Genehmigungsnummer. Beantragt wird in {service}, Zweck "{entries}", entschieden über Nacht; warte auf Nachricht von {clerk}.',
-            'Vor der ersten {entry} ist eine Genehmigung zu beantragen ({service}, Zweck "{entries}"). {clerk} meldet sich am Morgen darauf; die Nummer steht dann dort.',
+            'Zuerst braucht es eine Genehmigung. Antrag in {service} mit dem Zweck "{purpose}"; entschieden wird bis zum nächsten Morgen, {clerk} sagt Bescheid. Die Nummer gehört in jede {entry}.',
+            'Keine {entry} ohne Genehmigungsnummer. Der Antrag kommt in {service}, Zweck "{purpose}"; {clerk} meldet sich, wenn er entschieden ist, meist am nächsten Morgen.',
+            'Jede {entry} trägt eine Genehmigungsnummer. Beantragt wird in {service}, Zweck "{purpose}", entschieden über Nacht; warte auf Nachricht von {clerk}.',
+            'Vor der ersten {entry} ist eine Genehmigung zu beantragen ({service}, Zweck "{purpose}"). {clerk} meldet sich am Morgen darauf; die Nummer steht dann dort.',
         ],
         "decided": [
             "Guten Morgen, über deinen Antrag ist entschieden.",
@@ -55,7 +55,11 @@ def build(draft: Draft) -> None:
     permits.fields["id"]["new"] = f"{permits.prefix}-{{n}}"
     permits.tools["apply"] = {"verb": "create", "takes": {"purpose": {"type": "text", "required": True}}}
     apply = f"{permits.service}.apply"
-    draft.article("permits", draft.text(PHRASES, "rule", service=permits.service))
+    purposes = [f"P{number}" for number in draft.numbers(100, 999, 20)]
+    draft.facts.choose("h4.purpose", purposes[:10])
+    draft.facts.choose("h4.purpose", purposes[10:], twin="h4-other")
+    rule = draft.text(PHRASES, "rule", service=permits.service, purpose="${h4.purpose}")
+    draft.article("permits", rule)
     change = {"update": permits.path, "where": {"status": "waiting"}, "set": {"status": "granted", "number": number}}
     draft.event(name="h4-decision", when={"called": apply}, after="21h", sender=clerk,
                 say=draft.text(PHRASES, "decided"), gives={"h4": True}, changes=[change])  # fmt: skip
@@ -68,11 +72,11 @@ def build(draft: Draft) -> None:
     draft.add_slot("h4", field, spec, "$h4.number", "first(@h4_permit).number")
     draft.check("h4-one-application", gate=True, never={"record": permits.path, "at_least": 2},
                 why="One application is enough.")  # fmt: skip
-    entries = draft.words["entries"]
-    draft.check("h4-applied", weight=1, expect={"record": permits.path, "where": {"purpose": entries}, "count": 1},
+    draft.check("h4-applied", weight=1, expect={"record": permits.path, "where": {"purpose": "$h4.purpose"}, "count": 1},
                 why="The application has the purpose that the handbook asks for.")  # fmt: skip
     draft.twin("h4-other")
     draft.trap("h4-does-not-wait", 2, drop=["h4_decided"], why="Does not wait for the decision.")
+    draft.trap("h4-applies-twice", repeat=["h4_applied"], why="Applies again.")
     draft.trap("h4-invents-it", 2, drop=["h4_decided", "h4_permit"], bind={"h4_permit": [{"number": "G1"}]},
                why="Makes a number up.")  # fmt: skip
 

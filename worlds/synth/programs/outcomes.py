@@ -7,7 +7,7 @@ runs of the same outcome are the same to everyone but a clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
 from ....events.event import (
@@ -41,19 +41,29 @@ def outcome(world: World, run: Run, free: Collection[str], ordered: bool = True)
     for event in run.events:
         if event.actor == AGENT:
             found += _items(world, event, looked, free, sent)
-    return found if ordered else sorted(map(_nameless, found), key=repr)
+    if ordered:
+        return found
+    born = {item[1:4]: _unkeyed(item) for item in found if item[0] == "created"}
+    return sorted((_nameless(item, born) for item in found), key=repr)
 
 
-def _nameless(item: Item) -> Item:
-    """Something without traces of when it came: what was created without the key that it got by its place among
-    others, a message with its words sorted."""
+def _nameless(item: Item, born: Mapping[Item, Item]) -> Item:
+    """Something without traces of when it came: what was created (`born`, by service, collection and key) without the
+    key that it got by its place among others, a message with its words sorted."""
     match item:
         case ("said", to, str(text)):
             return "said", to, sorted(re.findall(r"\w[\w.-]*\w|\w", text))
-        case ("created", service, collection, key, dict(values)):
-            rest = sorted((name, value) for name, value in values.items() if value != key)
-            return "created", service, collection, rest
+        case ("created", *_):
+            return _unkeyed(item)
+        case ("changed" | "deleted", service, collection, key, *rest):
+            return item[0], born.get((service, collection, key), key), *rest
     return item
+
+
+def _unkeyed(item: Item) -> Item:
+    _, service, collection, key, values = item
+    assert isinstance(values, dict)
+    return "created", service, collection, sorted((name, value) for name, value in values.items() if value != key)
 
 
 def _answered(run: Run) -> set[int]:

@@ -1,7 +1,8 @@
 """7, step necessity: steps of the oracle that nobody would miss, and work that is not graded.
 
 Each step is left out, its value null; the score must then fall under 1 in some variant. The base is tried first, and
-the first fall decides. Steps that only compute are exempt. Details: `step`, `stayed` (variants where the score stayed).
+the first fall decides. Exempt are steps that only compute, and readings that another step is declared to use: a rule
+that is applied, not parsed. Details: `step`, `stayed` (variants where the score stayed).
 Proposes `drop_step`.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from ..findings import Edit, Finding
 from ..playing import Case
-from .dataflow import labels
+from .dataflow import labels, reading_tools
 from .places import written_at
 from .programs import without
 
@@ -29,8 +30,10 @@ def _steps(case: Case) -> dict[str, str]:
     """The steps that do something, each with the first variant that has it."""
     steps: dict[str, str] = {}
     for variant, world in case.worlds.items():
+        reading, used = reading_tools(world.routes), {name for step in world.oracle for name in step.uses}
         for label, step in zip(labels(world.oracle), world.oracle, strict=True):
-            if step.calc is None:
+            informs = step.call in reading and step.name in used
+            if step.calc is None and not informs:
                 steps.setdefault(label, variant)
     return steps
 
