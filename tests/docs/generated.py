@@ -24,6 +24,7 @@ from coworkenv.events.log import StreamRow
 from coworkenv.events.sqlite import SqliteLog
 from coworkenv.worlds import environment as environments
 from coworkenv.worlds.reading import read_environment
+from coworkenv.worlds.synth.validators.registry import VALIDATORS
 from coworkenv.worlds.writing import with_frozen
 from tests.docs.pages import blocks, environment
 from tests.docs.running import Ran
@@ -125,12 +126,22 @@ def frozen(page: str) -> str:
     return f"```yaml\n{whole[whole.index('frozen:') :]}```\n"
 
 
+def validators(_: str) -> str:
+    """Every validator, in the order in which they are asked."""
+    lines = ["| | validator | finds | |", "|---|---|---|---|"]
+    for validator in VALIDATORS:
+        level = "static" if validator.level == "static" else ""
+        lines.append(f"| {validator.number} | `{validator.name}` | {_cell(validator.about)} | {level} |")
+    return "\n".join(lines) + "\n"
+
+
 PARTS: dict[str, Callable[[str], str]] = {
     "commands": commands,
     "vocabulary": vocabulary,
     "tables": tables,
     "reference": reference,
     "frozen": frozen,
+    "validators": validators,
 }
 
 

@@ -1,5 +1,7 @@
 """What each repair operator does to the data, and what it refuses."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,3 +156,8 @@ def test_any_edit_of_any_data_is_made_or_refused(op: str, path: str, value: Any,
     except BadEdit:
         pass
     assert data == data_of(plant)
+
+
+def test_every_operator_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "validation.md").read_text()
+    assert set(OPERATORS) <= set(re.findall(r"`([a-z_]+)`", page))
