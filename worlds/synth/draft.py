@@ -566,6 +566,20 @@ class System:
         return fields
 
 
+def read_off(article: str, text: str, fact: str) -> str:
+    """An expression for what stands at `${fact}` in the text of an article: what is between the words around it.
+
+    `article` is the expression for its text. Raises ValueError unless the fact is there once, with words on both sides.
+    """
+    before, after = text.split(f"${{{fact}}}")
+    starts = (n for n in range(len(before) - 4, 0, -1) if before[n - 1] == " " and text.find(before[n:]) == n)
+    words = (before[next(starts, 0) :], after.split("$")[0][:3])
+    if "}" in words[0] or not all(words):
+        raise ValueError(f"nothing marks where {fact} stands in {text!r}")
+    quoted = ("'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'" for word in words)
+    return f"between({article}, {', '.join(quoted)})"
+
+
 class NoGuise(ValueError):
     """A workflow needs more kinds of values than there are."""
 
