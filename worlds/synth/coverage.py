@@ -57,7 +57,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     allowed: Compatible = lambda chosen: True
     """Whether a whole set may be asked for; it is not asked about sets that still grow."""
     within: Sequence[frozenset[str]] = ()
-    """Where given, each set contains one of these, in turn."""
+    """Where given, each set contains one of these: of those that fit its family, the one used least."""
     depth: tuple[int, int] = (1, 8)
     """The fewest and the most capabilities of one environment."""
     weights: Mapping[str, int] = {}
@@ -86,6 +86,7 @@ class _Planning:
         self.pairs: set[int] = set()
         self.triples: set[int] = set()
         self.alone: set[int] = set()
+        self.started: Counter[frozenset[str]] = Counter()
         self.used: Counter[str] = Counter()
         self.used_in: Counter[tuple[str, str]] = Counter()
         self.compatible: dict[int, bool] = {}
@@ -101,8 +102,7 @@ class _Planning:
         for number in range(count):
             family, (language, style) = next(families), next(told)
             size = low if low == 1 and number < len(self.bits) else next(sizes)
-            required = wanted.within[number % len(wanted.within)] if wanted.within else frozenset[str]()
-            chosen = self._chosen(family, size, required)
+            chosen = self._chosen(family, size)
             self._count(family, chosen)
             requirement = Requirement(family, self._ordered(chosen), language, style)
             made.append(msgspec.structs.replace(requirement, index=seen[requirement]))
@@ -119,22 +119,23 @@ class _Planning:
 
     # --- one set ---
 
-    def _chosen(self, family: str, size: int, required: frozenset[str]) -> frozenset[str]:
+    def _chosen(self, family: str, size: int) -> frozenset[str]:
         """A set of this size for a family; the nearest smaller one, then larger one, where there is none."""
         low, high = self.wanted.depth
         for wanted in (*range(size, low - 1, -1), *range(size + 1, high + 1)):
-            for start in self._starts(family, wanted, required):
+            for start in self._starts(family, wanted):
                 chosen = self._grown(family, start, wanted)
                 if chosen is not None:
+                    self.started[start] += 1
                     return chosen
-        also = f" that contain {', '.join(self._ordered(required))}" if required else ""
+        also = " that contain what they must" if self.wanted.within else ""
         raise CannotCover(f"no {low} to {high} capabilities{also} go together and fit the family {family}.")
 
-    def _starts(self, family: str, size: int, required: frozenset[str]) -> Iterator[frozenset[str]]:
+    def _starts(self, family: str, size: int) -> Iterator[frozenset[str]]:
         """What a set may begin with, the most wanted first."""
-        if required:
-            if len(required) <= size and self._may(family, required):
-                yield required
+        if self.wanted.within:
+            required = sorted(self.wanted.within, key=self.started.__getitem__)
+            yield from (start for start in required if len(start) <= size and self._may(family, start))
             return
         names = self.draw.shuffled(list(self.bits))
         names.sort(key=lambda name: (self.bits[name] in self.alone, self.used_in[family, name], self.used[name]))

@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from coworkenv.worlds.compiling import plain
 from coworkenv.worlds.environment import Environment, Step
 from coworkenv.worlds.reading import read_environment
+from coworkenv.worlds.synth.capabilities.registry import FRAGMENTS
+from coworkenv.worlds.synth.family import families
+from coworkenv.worlds.synth.making import make, mismatch
+from coworkenv.worlds.synth.origin import Origin
 from coworkenv.worlds.synth.structure import flow, structural_key, tool_sequence
 
 FOLDER = files("coworkenv.worlds") / "examples"
@@ -187,3 +191,14 @@ def test_reading_the_flow_of_data() -> None:
 def test_it_is_the_same_read_from_a_file_again(environment: Environment) -> None:
     again = msgspec.convert(plain(environment), Environment)
     assert structural_key(again) == structural_key(environment)
+
+
+@pytest.mark.parametrize("capability", sorted(FRAGMENTS))
+def test_instances_of_one_workflow_have_one_key(capability: str) -> None:
+    """Other facts, another half of the lexicon, another style and another interface; more capabilities are other."""
+    family = next(name for name, family in families().items() if not mismatch(family, [FRAGMENTS[capability]]))
+    origin = Origin(seed=5, family=family, capabilities=(capability,))
+    others = [{"index": 1}, {"half": "second"}, {"style": "chatty"}, {"interface": "unseen", "half": "second"}]
+    key = structural_key(make(origin))
+    assert {structural_key(make(msgspec.structs.replace(origin, **other))) for other in others} == {key}
+    assert structural_key(make(msgspec.structs.replace(origin, capabilities=()))) != key
