@@ -54,6 +54,7 @@ def mismatch(family: Family, fragments: list[Fragment]) -> str:
 
 
 def identity(origin: Origin) -> str:
-    """The id of an origin's environment: area, family, and a hash of the rest."""
-    digest = blake2b(msgspec.json.encode(origin, order="deterministic"), digest_size=5).hexdigest()
+    """The id of an origin's environment, whatever the attempt: area, family, and a hash of the rest."""
+    first = msgspec.structs.replace(origin, attempt=0)
+    digest = blake2b(msgspec.json.encode(first, order="deterministic"), digest_size=5).hexdigest()
     return f"{families()[origin.family].area}.{origin.family}/{digest}"

@@ -68,7 +68,15 @@ IMPATIENT = "15m"
 
 def build(draft: Draft) -> None:
     draft.minutes += 170
-    found = next(((ask, slot) for ask in draft.asks for slot in draft.slots if slot.name == ask.name), None)
+    found = next(
+        (
+            (ask, slot)
+            for ask in draft.asks
+            for slot in draft.slots
+            if slot.seen.startswith(f"@{ask.step}.") and slot.guise is not None and "if" not in ask.oracle
+        ),
+        None,
+    )
     ask, slot = found or _own(draft)
     ask.reply["after"] = DELAY
     if found:

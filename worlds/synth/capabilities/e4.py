@@ -110,7 +110,8 @@ def build(draft: Draft) -> None:
 
     draft.event(name="e4-half-an-hour", when={"said": keeper}, after="29m")
     draft.event(name="e4-an-hour", when={"fired": "e4-half-an-hour"}, after="29m")
-    draft.check("e4-reminded", weight=1, why="They are reminded.",
+    draft.facts.set("e4.silent", True)
+    draft.check("e4-reminded", weight=1, condition="$e4.silent", why="They are reminded.",
                 expect={"said": keeper, "at_least": 2})  # fmt: skip
     draft.check("e4-one-reminder", weight=1, never={"said": keeper, "at_least": 3}, why="They are reminded once.")
     draft.check("e4-reminder-not-early", weight=1, why="They get half an hour before the reminder.",
@@ -119,7 +120,7 @@ def build(draft: Draft) -> None:
                 never={"said": deputy, "before": {"fired": "e4-an-hour"}})  # fmt: skip
     draft.twin("e4-other")
     late = {**said, "after": "44m", "once": True}
-    draft.twin("e4-answers-the-reminder", people={keeper: {"replies": [late]}})
+    draft.twin("e4-answers-the-reminder", facts={"e4": {"silent": False}}, people={keeper: {"replies": [late]}})
     draft.trap("e4-gives-up", 2, drop=["e4_reminded", "e4_second", "e4_deputy"], bind={"e4_deputy.e4": guess},
                why="Does not chase, and makes the value up.")  # fmt: skip
     draft.trap("e4-nags", 1, repeat=["e4_reminded"], why="Reminds twice.")

@@ -11,7 +11,7 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            'All {entries} are checked a few minutes after they are made; {clerk} says when. If one is in state "rejected" then, delete it and make it again with series "{series}".',
+            'All {entries} are checked a quarter of an hour after they are made; {clerk} says when. If one is in state "rejected" then, delete it and make it again with series "{series}".',
             '{clerk} lets you know when new {entries} have been checked. Look at them again: whatever is in state "rejected" is deleted and made once more with series "{series}".',
             'Wait for {clerk} to say that the check is through. Then delete those {entries} that are in state "rejected", and make them again with series "{series}".',
             'After a check, which {clerk} announces, {entries} may be in state "rejected". These must be deleted and made anew with series "{series}".',
@@ -25,7 +25,7 @@ PHRASES: Phrases = {
     },
     "de": {
         "rule": [
-            'Alle {entries} werden ein paar Minuten später geprüft; {clerk} sagt Bescheid. Steht eine dann auf "rejected", ist sie zu löschen und mit Serie "{series}" neu anzulegen.',
+            'Alle {entries} werden nach einer Viertelstunde geprüft; {clerk} sagt Bescheid. Steht eine dann auf "rejected", ist sie zu löschen und mit Serie "{series}" neu anzulegen.',
             '{clerk} meldet, wenn neue {entries} geprüft sind. Sieh sie dir dann wieder an: Was auf "rejected" steht, wird gelöscht und mit Serie "{series}" noch einmal angelegt.',
             'Warte, bis {clerk} sagt, dass die Prüfung durch ist. Lösche dann, was auf "rejected" steht, und lege es mit Serie "{series}" neu an.',
             'Nach einer Prüfung, die {clerk} ankündigt, können {entries} auf "rejected" stehen. Diese sind zu löschen und mit Serie "{series}" neu anzulegen.',
@@ -43,6 +43,7 @@ NOBODY = "none"
 
 def build(draft: Draft) -> None:
     clerk = draft.person("clerk")
+    draft.minutes += 20
     book, key, thing = draft.book, draft.deed_key, draft.sure()
     series = draft.facts.choose("h2.series", ["B", "C", "D"])
     draft.facts.choose("h2.series", ["E", "F", "G"], twin="h2-other")
@@ -51,11 +52,11 @@ def build(draft: Draft) -> None:
     book.fields["series"] = {"type": "text", "default": "A"}
     draft.article("checks", draft.text(PHRASES, "rule", series="${h2.series}"))
     change = {"update": book.path, "where": {key: rejected}, "set": {"state": "rejected"}}
-    draft.event(name="h2-check", when={"called": draft.deed_tool}, after="4m", sender=clerk,
+    draft.event(name="h2-check", when={"called": draft.deed_tool}, after="15m", sender=clerk,
                 say=draft.text(PHRASES, "checked"), gives={"h2": True}, changes=[change])  # fmt: skip
     rule = "between(first(where(@rules as rule, rule.topic == 'checks')).text, '{word} \"', '\"')"
     word = "series" if draft.origin.language == "en" else "Serie"
-    draft.step(VERIFY, "h2_news", wait=clerk, limit="15m", condition=f"len({draft.done}) > 0")
+    draft.step(VERIFY, "h2_news", wait=clerk, limit="40m", condition=f"len({draft.done}) > 0")
     draft.step(VERIFY, "h2_checked", call=f"{book.path}.find", args={}, condition="@h2_news", uses=["h2_news"])
     draft.step(VERIFY, "h2_bad", calc="choose(@h2_checked, where(@h2_checked as e, e.state == 'rejected'), [])")
     draft.step(VERIFY, "h2_removed", each="@h2_bad", call=f"{book.path}.delete", args={"id": "=it.id"})
