@@ -36,8 +36,8 @@ JOBS = ("archive boxes", "badge list", "key cabinet", "label printer", "phone li
         "notice wall", "first-aid box", "van keys")  # fmt: skip
 NAMES = 48
 STATES = ("open", "waiting", "done", "open", "done", "waiting")
-FINISHED, REOPENED, ALWAYS_DONE = 0, 2, 4
-"""Items that are done in the twin only, in the base only, and in all variants."""
+FINISHED, REOPENED = 0, 2
+"""Items that are done in the twin only, and in the base only."""
 
 
 def build(draft: Draft) -> None:
@@ -67,21 +67,19 @@ def build(draft: Draft) -> None:
 
 def _steps(draft: Draft, successor: str, path: str) -> None:
     draft.step(REPORT + 5, "g4_items", call=f"{path}.find", args={})
+    phrase = draft.text(PHRASES, "hand_over", list="{list}")
+
+    def text(items: str, shown: str = "it.id + ' (' + it.owner + ')'") -> str:
+        return phrase.replace("{list}", f"@{{=join(each({items}, {shown}), ', ')}}")
+
     left = "where(@g4_items as item, item.status != 'done')"
-    draft.step(REPORT + 5, "g4_hand_over", say=successor, text=_text(draft, left, "it.id + ' (' + it.owner + ')'"))
+    opened = "where(@g4_items as item, item.status == 'open')"
+    draft.step(REPORT + 5, "g4_hand_over", say=successor, text=text(left))
     change = "g4_hand_over.text"
     draft.trap("g4-all-done", 4, drop=["g4_hand_over"], why="Hands nothing over.")
-    draft.trap("g4-without-owners", 4, change={change: _text(draft, left, "it.id")}, why="Says what, and not whose.")
-    opened = "where(@g4_items as item, item.status == 'open')"
-    draft.trap("g4-forgets-what-waits", 1, change={change: _text(draft, opened, "it.id + ' (' + it.owner + ')'")},
-               why="Takes what waits for somebody for done.")  # fmt: skip
-    draft.trap("g4-passes-on-everything", 2, change={change: _text(draft, "@g4_items", "it.id + ' (' + it.owner + ')'")},
-               why="Does not look at what is done.")  # fmt: skip
-
-
-def _text(draft: Draft, items: str, shown: str) -> str:
-    """The hand-over of these items."""
-    return draft.grammar.phrase(PHRASES[draft.origin.language]["hand_over"][:2], {"list": f"@{{=join(each({items}, {shown}), ', ')}}"})
+    draft.trap("g4-without-owners", 4, change={change: text(left, "it.id")}, why="Says what, and not whose.")
+    draft.trap("g4-forgets-what-waits", 1, change={change: text(opened)}, why="Takes what waits for somebody for done.")
+    draft.trap("g4-passes-on-everything", 4, change={change: text("@g4_items")}, why="Does not look at what is done.")
 
 
 def _checks(draft: Draft, successor: str) -> None:
@@ -95,7 +93,7 @@ def _checks(draft: Draft, successor: str) -> None:
             )  # fmt: skip
         if flips or state == "done":
             draft.check(
-                f"g4-not-done-{place + 1}", weight=1, condition=f"${name}.status == 'done'" if flips else None,
+                f"g4-not-done-{place + 1}", weight=2, condition=f"${name}.status == 'done'" if flips else None,
                 never={"said": successor, "mentions": [f"${name}.id"]}, why="What is done is not passed on.",
             )  # fmt: skip
 
