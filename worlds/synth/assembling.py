@@ -56,7 +56,8 @@ PHRASES: Phrases = {
 
 def settle_sources(draft: Draft, several: bool) -> None:
     """Unless a capability has said what the job is about: one thing by its name, or three."""
-    if not draft.sources or (several and sum(thing.wanted is not None for thing in draft.things) < 3):
+    sure = sum(thing.wanted is not None and not thing.flips for thing in draft.things)
+    if not draft.sources or (several and sure < 3):
         for _ in range(3 if several else 1):
             draft.name_thing()
     draft.step(SOURCE, "targets", calc=" + ".join(draft.sources))

@@ -291,7 +291,8 @@ class Draft:
     ) -> Ask:  # fmt: skip
         """A question of the oracle, and the rule that answers it; its value is what the answer gives."""
         step = step or f"{name}_answer"
-        reply = self.rule(person, any=list(words), say=say, gives=dict(gives), after=after, **more)
+        heard: dict[str, Json] = {"any": list(words)} if words else {}
+        reply = self.rule(person, **heard, say=say, gives=dict(gives), after=after, **more)
         oracle = self.step(phase, step, ask=person, text=text)
         asked = Ask(name, step, person, tuple(gives), reply, oracle)
         self.asks.append(asked)
@@ -442,15 +443,15 @@ class Draft:
     def name_thing(self, group: str = "") -> Thing:
         """One more thing that the request names by its label, and that the oracle looks up."""
         thing = self.thing(wanted=True, group=group)
-        phrases = self.family.words[self.origin.language]
-        first = not self.sources
-        self.sentences.append(
-            self.grammar.phrase(
-                phrases.do_one if first else phrases.do_more, {**self.words, "label": f"${{{thing.name}.label}}"}
-            )
-        )
+        self.name_in_request(thing.label)
         self.look_up(f"found_{thing.name}", {self.register.names["label"]: thing.label})
         return thing
+
+    def name_in_request(self, label: str) -> None:
+        """A sentence of the request that wants it done for what has this label, a reference such as `$t1.label`."""
+        phrases = self.family.words[self.origin.language]
+        alternatives = phrases.do_more if self.sources else phrases.do_one
+        self.sentences.append(self.grammar.phrase(alternatives, {**self.words, "label": f"${{{label[1:]}}}"}))
 
     def look_up(self, step: str, args: Mapping[str, Json], phase: int = SOURCE) -> str:
         """A step that finds things; what it finds is one more source of what the job is about."""
@@ -494,6 +495,14 @@ class Draft:
         """The system of figures that others keep: each has a `name` and a `value`."""
         fields: dict[str, dict[str, Json]] = {"id": {"type": "id"}, "name": {"type": "text"}, "value": {"type": "any"}}
         return self.store("board", fields)
+
+    def mail(self, sender: str, subject: str, text: str) -> System:
+        """A mail that has come in; the system of all of them."""
+        fields = {"id": "id", "sender": "text", "subject": "text", "text": "text"}
+        system = self.store("mailbox", {field: {"type": kind} for field, kind in fields.items()})
+        number = f"{system.prefix}-{201 + 3 * len(system.records)}"
+        system.records.append({"id": number, "sender": sender, "subject": subject, "text": text})
+        return system
 
     def deed_again(self, phase: int, step: str, each: str) -> None:
         """A step that does the deed again, for these things; its arguments are filled in last."""

@@ -36,7 +36,7 @@ def build(draft: Draft) -> None:
     draft.facts.set("h1.hold", hold)
     draft.facts.set("h1.usual", usual)
     draft.column(field, {"type": "text"}, lambda thing: "$h1.usual")
-    chosen = [thing for thing in draft.things if thing.wanted is not None]
+    chosen = [thing for thing in draft.things if thing.wanted is not None and not thing.flips]
     for thing in chosen[-2:]:
         draft.facts.set(f"{thing.name}.mark", "$h1.usual")
         thing.values[field] = thing.ref("mark")
