@@ -54,12 +54,13 @@ PHRASES: Phrases = {
 }  # fmt: skip
 
 
-def settle_sources(draft: Draft, several: bool) -> None:
-    """Unless a capability has said what the job is about: one thing by its name, or three."""
+def settle_sources(draft: Draft, several: int) -> None:
+    """Unless a capability has said what the job is about: one thing by its name; or three, where one needs `several`,
+    and one more for each other that does, so that each has its own."""
     sure = sum(thing.wanted is not None and not thing.flips for thing in draft.things)
-    if not draft.sources or (several and sure < 3):
-        for _ in range(3 if several else 1):
-            draft.name_thing()
+    missing = several + 2 - sure if several else 0
+    for _ in range(max(missing, 0 if draft.sources else 1)):
+        draft.name_thing()
     draft.step(SOURCE, "targets", calc=" + ".join(draft.sources))
 
 
@@ -81,19 +82,16 @@ def assemble(draft: Draft, identity: str, capabilities: tuple[str, ...]) -> Envi
 
 
 def _state(draft: Draft) -> None:
-    """The facts `chosen` and `done` of the things where something refers to them."""
+    """The facts `done`, `tried` and `chosen` of the things where something refers to them."""
     guards = [f"({guard.truth})" for guard in draft.guards]
     for thing in draft.things:
         if "done" in thing.used:
-            draft.facts.set(f"{thing.name}.done", "=" + " and ".join([thing.ref("chosen"), *guards]))
+            draft.facts.set(f"{thing.name}.done", "=" + " and ".join([thing.ref("tried"), *thing.possible]))
+        if "tried" in thing.used:
+            draft.facts.set(f"{thing.name}.tried", "=" + " and ".join([thing.ref("chosen"), *guards]))
         if "chosen" in thing.used:
             chosen = " and ".join(f"({condition})" for condition in thing.wanted or [])
             draft.facts.set(f"{thing.name}.chosen", f"={chosen}" if chosen else True)
-
-
-def _may_vary(draft: Draft, thing: Thing) -> bool:
-    """Whether it may be that nothing is done for a thing of the job."""
-    return bool(thing.flips or draft.guards)
 
 
 def _handbook(draft: Draft) -> None:
@@ -133,14 +131,14 @@ def _deed_checks(draft: Draft) -> None:
     candidates = [thing for thing in draft.things if thing.wanted is not None]
     for thing in candidates:
         where = _shows(draft, thing)
-        condition = f"{thing.ref('done')}" if _may_vary(draft, thing) else None
+        condition = f"{thing.ref('done')}" if draft.may_vary(thing) else None
         name = f"{thing.group}-" if thing.group else ""
         draft.check(
             f"{name}done-{thing.name}", weight=2, condition=condition,
             expect={"record": draft.book.path, "where": where, "count": 1},
             why=f"What was asked for is done for {thing.name}, once.",
         )  # fmt: skip
-        if _may_vary(draft, thing):
+        if draft.may_vary(thing):
             draft.check(
                 f"{name}not-{thing.name}", gate=True, condition=f"not {thing.ref('done')}",
                 never={"record": draft.book.path, "where": where},
@@ -182,7 +180,7 @@ def _report(draft: Draft) -> None:
     for thing in draft.things:
         if thing.wanted is not None:
             told = Tell(f"{thing.group}-told-{thing.name}" if thing.group else f"told-{thing.name}", "",
-                        (thing.id,), truth=thing.ref("done") if _may_vary(draft, thing) else None)  # fmt: skip
+                        (thing.id,), truth=thing.ref("done") if draft.may_vary(thing) else None)  # fmt: skip
             _told(draft, told)
     for tell in draft.tells:
         _told(draft, tell)

@@ -56,10 +56,12 @@ class Thing:
         """Attributes that something refers to."""
         self.flips = False
         """Whether the job is about it in some variants only."""
+        self.possible: list[str] = []
+        """Conditions, as `wanted`, under which it can be done at all; where they do not hold, trying fails."""
 
     def ref(self, attribute: str) -> str:
         """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, or of the capabilities' own; or
-        `chosen` (the job is about it) and `done` (and it is to be done)."""
+        `chosen` (the job is about it), `tried` (and nobody refuses it) and `done` (and it can be done)."""
         self.used.add(attribute)
         return f"${self.name}.{attribute}"
 
@@ -385,7 +387,11 @@ class Draft:
     def sure(self) -> Thing:
         """A thing that the job is about in all variants (or in the base, if there is none)."""
         wanted = [thing for thing in self.things if thing.wanted is not None]
-        return next((thing for thing in wanted if not thing.flips), wanted[0])
+        return next((thing for thing in wanted if not thing.flips and not thing.possible), wanted[0])
+
+    def may_vary(self, thing: Thing) -> bool:
+        """Whether it may be that nothing is done for a thing of the job."""
+        return bool(thing.flips or thing.possible or self.guards)
 
     def vary_number(self, thing: Thing) -> None:
         """In a twin the thing has another id: nobody can know it without looking."""

@@ -31,7 +31,7 @@ def make(origin: Origin) -> Environment:
         raise Impossible(reason)
     draft = Draft(origin, family)
     fragments.sort(key=lambda fragment: (fragment.stage, fragment.order, fragment.id))
-    several = any(fragment.several for fragment in fragments)
+    several = sum(fragment.several for fragment in fragments)
     for stage in Stage:
         for fragment in fragments:
             if fragment.stage is stage:
