@@ -86,7 +86,8 @@ def _state(draft: Draft) -> None:
     guards = [f"({guard.truth})" for guard in draft.guards]
     for thing in draft.things:
         if "done" in thing.used:
-            draft.facts.set(f"{thing.name}.done", "=" + " and ".join([thing.ref("tried"), *thing.possible]))
+            before = [thing.ref("tried"), *thing.possible] if thing.possible else [thing.ref("chosen"), *guards]
+            draft.facts.set(f"{thing.name}.done", "=" + " and ".join(before))
         if "tried" in thing.used:
             draft.facts.set(f"{thing.name}.tried", "=" + " and ".join([thing.ref("chosen"), *guards]))
         if "chosen" in thing.used:
@@ -138,9 +139,9 @@ def _deed_checks(draft: Draft) -> None:
             expect={"record": draft.book.path, "where": where, "count": 1},
             why=f"What was asked for is done for {thing.name}, once.",
         )  # fmt: skip
-        if draft.may_vary(thing):
+        if thing.flips or draft.guards:
             draft.check(
-                f"{name}not-{thing.name}", gate=True, condition=f"not {thing.ref('done')}",
+                f"{name}not-{thing.name}", gate=True, condition=f"not {thing.ref('tried' if thing.possible else 'done')}",
                 never={"record": draft.book.path, "where": where},
                 why=f"Nothing is done for {thing.name} where it must not be.",
             )  # fmt: skip
