@@ -31,7 +31,7 @@ PHRASES: Phrases = {
         ],
         "hop": [
             "Assistant: there is more under {field} of {hop}. Read it and do what it says before you finish.",
-            "The assistant should carry out what is noted at {hop}, too (field {field}).",
+            "Assistant: carry out what is noted at {hop}, too (field {field}).",
             "Assistant: see {field} at {hop} for the second part of this job.",
             "For the assistant: continued at {hop} under {field}; it belongs to this task.",
         ],
@@ -88,9 +88,9 @@ PHRASES: Phrases = {
         ],
         "hop": [
             "Assistent: Bei {hop} steht unter {field} noch mehr. Lies es und tu vor dem Abschluss, was dort steht.",
-            "Der Assistent soll auch ausführen, was bei {hop} vermerkt ist (Feld {field}).",
+            "Assistent: Führ auch aus, was bei {hop} vermerkt ist (Feld {field}).",
             "Assistent: Der zweite Teil der Aufgabe steht unter {field} bei {hop}.",
-            "Für den Assistenten: Fortsetzung bei {hop} unter {field}, das gehört zur Aufgabe.",
+            "Assistent: Fortsetzung bei {hop} unter {field}, das gehört zur Aufgabe.",
         ],
         "second": [
             "Und danach bitte dasselbe mit {target}.",
@@ -162,7 +162,7 @@ def build(draft: Draft) -> None:
 
 def _person(draft: Draft, role: str) -> str:
     person = draft.person(role)
-    draft.people[person]["role"] = draft.text(PHRASES, role)
+    draft.people[person]["role"] = draft.pick(draft.half(PHRASES[draft.origin.language][role]), 1)[0]
     draft.otherwise(person, draft.text(PHRASES, "thanks"))
     return person
 
