@@ -67,12 +67,15 @@ def _checks(draft: Draft, things: Sequence[Thing]) -> None:
     fields = [f"{{id: {thing.id}, due: {thing.ref('due')}, done: {thing.ref('done')}}}" for thing in things]
     late = _failing(draft)
     in_order = f"where([{', '.join(fields)}], it.done and not (it.id in [{', '.join(late)}]))"
-    order = draft.facts.set("f3.order", f"=each(sort({in_order}, it.due), it.id)")
-    sure = sum(not thing.flips and not thing.possible for thing in things) - len(late) // 2
+    found = draft.facts.set("f3.found", f"=each(sort({in_order}, it.due), it.id)")
+    # Where nothing is done, no check looks at it; but what checks refer to must be there.
+    every = ", ".join(thing.id for thing in things)
+    order = draft.facts.set("f3.order", f"=choose(len({found}) > 1, {found}, [{every}])")
+    sure = sum(not thing.flips and not thing.possible for thing in things) - len(late)
     pairs = {"first": (0, 1), "last": (-2, -1)} | {f"middle-{n}": (n, n + 1) for n in range(1, sure - 2)}
     for name, (before, after) in pairs.items():
         deeds = [{"called": draft.deed_tool, "args": {draft.deed_key: f"={order}[{n}]"}} for n in (before, after)]
-        draft.check(f"f3-order-{name}", weight=2, condition=f"len({order}) > 1", expect={**deeds[0], "before": deeds[1]},
+        draft.check(f"f3-order-{name}", weight=2, condition=f"len({found}) > 1", expect={**deeds[0], "before": deeds[1]},
                     why="What is due earlier is done earlier.")  # fmt: skip
 
 
