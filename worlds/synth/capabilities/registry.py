@@ -8,12 +8,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import a1, a2, a3, a4, b1, b2, b4, c1, c2, c4, d1, d2, e1, e2, e3, e4, f1, f3, g1, g2, g3, g4, h1, h2, h3, h4
+from . import (
+    a1,
+    a2,
+    a3,
+    a4,
+    b1,
+    b2,
+    b4,
+    c1,
+    c2,
+    c3,
+    c4,
+    d1,
+    d2,
+    d3,
+    e1,
+    e2,
+    e3,
+    e4,
+    f1,
+    f2,
+    f3,
+    g1,
+    g2,
+    g3,
+    g4,
+    h1,
+    h2,
+    h3,
+    h4,
+)
 from .fragment import Fragment
 
 _MODULES = (
-    a1, a2, a3, a4, b1, b2, b4, c1, c2, c4, d1, d2, e1,
-    e2, e3, e4, f1, f3, g1, g2, g3, g4, h1, h2, h3, h4,
+    a1, a2, a3, a4, b1, b2, b4, c1, c2, c3, c4, d1, d2, d3,
+    e1, e2, e3, e4, f1, f2, f3, g1, g2, g3, g4, h1, h2, h3, h4,
 )  # fmt: skip
 
 FRAGMENTS: Mapping[str, Fragment] = MappingProxyType({module.FRAGMENT.id: module.FRAGMENT for module in _MODULES})
