@@ -397,6 +397,23 @@ class Draft:
         """In a twin the thing has another id: nobody can know it without looking."""
         self.facts.choose(f"{thing.name}.id", self.ids(self.register), "id", twin=OTHER_NUMBERS)
 
+    def limit(self, name: str, twin: str) -> str:
+        """A limit under the amount of a thing that the job is about, and above it in the twin; none is near to it."""
+        register, sure = self.family.register.amount, self.sure()
+        width = register.high - register.low
+        domain = [register.low + width * percent // 100 for percent in range(20, 80, 5)]
+        self.facts.choose(name, domain, "number")
+        self.facts.choose(name, domain, "number", twin=twin)
+        self.facts.require(lambda limit, amount: amount > limit, name, f"{sure.name}.amount")
+        self.facts.require(lambda limit, amount: amount < limit, (name, twin), f"{sure.name}.amount")
+        for thing in self.things:
+            if thing.wanted is not None:
+                for limit in (name, (name, twin)):
+                    self.facts.require(
+                        lambda limit, amount: abs(amount - limit) * 50 > width, limit, f"{thing.name}.amount"
+                    )
+        return f"${name}"
+
     def ids(self, system: System) -> list[Json]:
         """Ids that a record of a system may have."""
         return [f"{system.prefix}-{1000 + self._values.below(9000)}" for _ in range(40)]

@@ -39,8 +39,6 @@ PHRASES: Phrases = {
         ],
     },
 }  # fmt: skip
-PLACES = range(20, 80, 5)
-"""Where a limit may lie between the lowest amount and the highest, in percent."""
 
 
 def build(draft: Draft) -> None:
@@ -50,7 +48,7 @@ def build(draft: Draft) -> None:
         facts.choose(f"b2.{name}", domain, guise.kind)
         facts.choose(f"b2.{name}", domain, guise.kind, twin="b2-other-values")
     facts.choose("b2.guess", domain, guise.kind)
-    _limits(draft)
+    draft.limit("b2.limit", "b2-other-limit")
     amount = draft.words["amount_field"] = draft.register.names["amount"]
     draft.request(PHRASES, "request", **words)
     rule = draft.text(PHRASES, "rule", limit="${b2.limit}", above="${b2.above}", upto="${b2.upto}", **words)
@@ -70,23 +68,6 @@ def build(draft: Draft) -> None:
     draft.trap(
         "b2-one-for-all", 2, change={"b2_above.calc": "@b2_upto"}, why="Takes the ordinary value for everything."
     )
-
-
-def _limits(draft: Draft) -> None:
-    """The limit is under one thing's amount, and in a twin above it; no wanted thing is near to it."""
-    register, sure = draft.family.register.amount, draft.sure()
-    width = register.high - register.low
-    limits = [register.low + width * percent // 100 for percent in PLACES]
-    draft.facts.choose("b2.limit", limits, "number")
-    draft.facts.choose("b2.limit", limits, "number", twin="b2-other-limit")
-    draft.facts.require(lambda limit, amount: amount > limit, "b2.limit", f"{sure.name}.amount")
-    draft.facts.require(lambda limit, amount: amount < limit, ("b2.limit", "b2-other-limit"), f"{sure.name}.amount")
-    for thing in draft.things:
-        if thing.wanted is not None:
-            for limit in ("b2.limit", ("b2.limit", "b2-other-limit")):
-                draft.facts.require(
-                    lambda limit, amount: abs(amount - limit) * 50 > width, limit, f"{thing.name}.amount"
-                )
 
 
 FRAGMENT = Fragment(
