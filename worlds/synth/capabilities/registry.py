@@ -22,7 +22,7 @@ from . import (
     c4,
     d1,
     d2,
-    d3,
+    d3, d4,
     e1,
     e2,
     e3,
@@ -42,7 +42,7 @@ from . import (
 from .fragment import Fragment
 
 _MODULES = (
-    a1, a2, a3, a4, b1, b2, b4, c1, c2, c3, c4, d1, d2, d3,
+    a1, a2, a3, a4, b1, b2, b4, c1, c2, c3, c4, d1, d2, d3, d4,
     e1, e2, e3, e4, f1, f2, f3, g1, g2, g3, g4, h1, h2, h3, h4,
 )  # fmt: skip
 
