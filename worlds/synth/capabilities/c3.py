@@ -1,0 +1,95 @@
+"""C3: reconcile sources that disagree.
+
+A ledger has the same things with amounts of its own. The job is only about those where the two amounts differ, and the
+report names both for each; where they agree nothing happens. In a twin another one differs.
+"""
+
+from __future__ import annotations
+
+from ....events.event import Json
+from ..draft import FILTER, Draft, Phrases, Thing
+from .fragment import Fragment, Stage
+
+PHRASES: Phrases = {
+    "en": {
+        "request": [
+            "But only do it where {amount_field} in {register} and {amount_field} in {service} differ; where they agree, leave it. Give me both figures for each number that differs.",
+            "Compare with {service} first: only those are meant whose {amount_field} there is another than in {register}. List these for me, number and both figures.",
+            "It only concerns those for which {service} has a different {amount_field} than {register}, the rest is fine. Send me each number that is off, with the one figure and the other.",
+            "Leave alone whatever has the same {amount_field} in {register} and in {service}. The others are what this is about; I need their numbers with both figures.",
+        ],
+        "differ": ["These differ: {list}.", "The figures are not the same for {list}.", "There is a difference in {list}.", "Off are {list}."],
+    },
+    "de": {
+        "request": [
+            "Aber nur, wo sich {amount_field} in {register} und {amount_field} in {service} unterscheiden; wo beides gleich ist, geschieht nichts. Nenn mir zu jeder abweichenden Nummer beide Werte.",
+            "Vergleiche vorher mit {service}: Gemeint ist nur, was dort unter {amount_field} anders steht als in {register}. Liste mir das auf, Nummer und beide Werte.",
+            "Es geht nur um das, wofür {service} unter {amount_field} etwas anderes hat als {register}, der Rest stimmt. Schick mir jede abweichende Nummer mit dem einen und dem anderen Wert.",
+            "Was in {register} und in {service} dasselbe unter {amount_field} hat, lässt du in Ruhe. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.",
+        ],
+        "differ": ["Diese weichen ab: {list}.", "Nicht gleich ist es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
+    },
+}  # fmt: skip
+MARGIN = 1
+"""By how much figures that differ do so at least."""
+
+
+def build(draft: Draft) -> None:
+    amount = draft.register.names["amount"]
+    fields: dict[str, dict[str, Json]] = {"id": {"type": "id"}, "number": {"type": "id", "about": "Whose it is."},
+                                          amount: draft.register.fields[amount]}  # fmt: skip
+    ledger = draft.store("ledger", fields)
+    draft.request(PHRASES, "request", amount_field=amount, register=draft.register.service, service=ledger.service)
+    things = [thing for thing in draft.things if thing.wanted is not None]
+    agreeing = [thing for thing in things if not thing.flips][-3:-1]
+    lines = [_line(draft, thing, thing in agreeing[:1], thing in agreeing, amount) for thing in things]
+    ledger.records += [{"id": f"{ledger.prefix}-{place * 3 + 410}", **line}
+                       for place, line in enumerate(draft.arranged(lines, "ledger"))]  # fmt: skip
+    one, other = (thing.name for thing in agreeing)
+    draft.twin("c3-other", facts={"c3": {one: {"differs": True}, other: {"differs": False}}})
+    _steps(draft, ledger.path, amount)
+
+
+def _line(draft: Draft, thing: Thing, agrees: bool, flips: bool, amount: str) -> dict[str, Json]:
+    """What the ledger has of a thing; and what follows from it: whether the job is about it, and what is reported."""
+    low, high = draft.family.register.amount.low, draft.family.register.amount.high
+    name, known = f"c3.{thing.name}", thing.ref("amount")
+    draft.facts.choose(f"{name}.other", draft.amounts(low, high), "number")
+    draft.facts.require(lambda a, b: abs(a - b) >= MARGIN, f"{name}.other", f"{thing.name}.amount")
+    assert thing.wanted is not None
+    if flips:
+        thing.flips = True
+        thing.wanted.append(draft.facts.set(f"{name}.differs", not agrees))
+        booked = draft.facts.set(f"{name}.booked", f"=choose(${name}.differs, ${name}.other, {known})")
+    else:
+        booked = f"${name}.other"
+    condition = " and ".join(f"({part})" for part in thing.wanted) or None
+    draft.check(f"c3-reported-{thing.name}", weight=2, condition=condition, why="The difference is reported.",
+                expect={"said": draft.requester, "mentions": [thing.id, known, booked]})  # fmt: skip
+    return {"number": thing.id, amount: booked}
+
+
+def _steps(draft: Draft, path: str, amount: str) -> None:
+    before = draft.targets
+    draft.step(FILTER, "c3_lines", call=f"{path}.find", args={})
+    booked = f"first(where(@c3_lines as line, line.number == t.id)).{amount}"
+    draft.step(FILTER, "c3_kept", calc=f"where({before} as t, t.{amount} != {booked})")
+    draft.targets = "@c3_kept"
+    shown = f"t.id + ' (' + text(t.{amount}) + ' / ' + text({booked}) + ')'"
+    said = draft.text(PHRASES, "differ", list=f"@{{=join(each(@c3_kept as t, {shown}), ', ')}}")
+    draft.step(FILTER, "c3_said", ask=draft.requester, text=said, condition="len(@c3_kept) > 0")
+    draft.trap("c3-does-not-compare", change={"c3_kept.calc": before}, why="Does not look whether they agree.")
+    draft.trap("c3-misses-some", 2, change={"c3_kept.calc": f"[first(where({before} as t, t.{amount} != {booked}))]"},
+               why="Stops at the first difference.")  # fmt: skip
+    draft.trap("c3-reports-no-figures", 2, drop=["c3_said"], why="Keeps the differences to itself.")
+
+
+FRAGMENT = Fragment(
+    id="C3",
+    title="reconciles sources that disagree",
+    failure="misses a difference, or sees one where there is none",
+    stage=Stage.FILTER,
+    order=-5,
+    several=True,
+    build=build,
+)
