@@ -14,7 +14,7 @@ from . import (
     a3,
     a4,
     b1,
-    b2,
+    b2, b3,
     b4,
     c1,
     c2,
@@ -30,6 +30,7 @@ from . import (
     f1,
     f2,
     f3,
+    f4,
     g1,
     g2,
     g3,
@@ -42,8 +43,8 @@ from . import (
 from .fragment import Fragment
 
 _MODULES = (
-    a1, a2, a3, a4, b1, b2, b4, c1, c2, c3, c4, d1, d2, d3, d4,
-    e1, e2, e3, e4, f1, f2, f3, g1, g2, g3, g4, h1, h2, h3, h4,
+    a1, a2, a3, a4, b1, b2, b3, b4, c1, c2, c3, c4, d1, d2, d3, d4,
+    e1, e2, e3, e4, f1, f2, f3, f4, g1, g2, g3, g4, h1, h2, h3, h4,
 )  # fmt: skip
 
 FRAGMENTS: Mapping[str, Fragment] = MappingProxyType({module.FRAGMENT.id: module.FRAGMENT for module in _MODULES})
