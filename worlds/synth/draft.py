@@ -269,7 +269,8 @@ class Draft:
         if role in self.roles:
             return self.roles[role]
         free = [name for name in self.half(self.lexicon.given) if name.lower() not in self.people]
-        key = self._people.choice(free).lower()
+        owners = [owner.partition(" ")[0] for owner in self.owners]  # who would be found by the first name as well
+        key = self._people.choice([name for name in free if name not in owners] or free).lower()
         titles = self.family.words[self.origin.language].roles.get(role)
         titles = titles or self.lexicon.roles[self.origin.language].get(role, ("colleague",))
         self.people[key] = {"role": self._people.choice(self.half(titles)), "replies": []}
@@ -303,7 +304,7 @@ class Draft:
     # --- systems -------------------------------------------------------------------------------------------
 
     def store(self, name: str, fields: Mapping[str, dict[str, Json]], can: Sequence[str] = ("find",)) -> System:
-        """A system of `lexicon/stores.yaml` (`handbook`, `directory`, `ledger`, …), with one collection; the same each time."""
+        """A system of `lexicon/stores.yaml` (`handbook`, `directory`, …) with one collection; the same each time."""
         if name not in self.systems:
             self.systems[name] = self._system(stores()[name], fields, can)
         return self.systems[name]

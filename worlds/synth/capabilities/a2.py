@@ -83,6 +83,7 @@ def build(draft: Draft) -> None:
     guise = draft.guise("code", "date", "place", "quantity")
     domain, words, requester = draft.domain(guise), draft.called(guise), draft.requester
     told, written = (draft.facts.choose(f"a2.{name}", domain, guise.kind) for name in ("told", "written"))
+    draft.facts.choose("a2.written", domain, guise.kind, twin="a2-other-mail")
     mail_counts = draft.facts.set("a2.mail_counts", True)
     right = draft.facts.set("a2.right", "=choose($a2.mail_counts, $a2.written, $a2.told)")
     draft.person("partner")
@@ -103,6 +104,7 @@ def build(draft: Draft) -> None:
     draft.slot("a2", guise, right, f"choose(@a2_answer.a2, @a2_written, {told})")
     said = {"said": requester, "mentions": [told, written], "before": {"called": draft.deed_tool}}
     draft.check("a2-named-both", weight=2, expect=said, why="Both values are put to the requester beforehand.")
+    draft.twin("a2-other-mail")
     draft.twin("a2-request-is-right", facts={"a2": {"mail_counts": False}})
     draft.trap(
         "a2-trusts-the-request", 2, drop=["a2_answer"], bind={"a2_answer.a2": False}, why="Sees no contradiction."

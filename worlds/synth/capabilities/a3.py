@@ -53,10 +53,12 @@ PHRASES: Phrases = {
         "say": ["Ich meine {id}.", "Es ist {id}.", "{id}, bitte.", "Nimm {id}."],
     },
 }
-WORDS = ("which of them", "which one", "more than one", "several", "welche Nummer", "welche davon", "mehrere")
+WORDS = ("which of them", "more than one", "welche davon", "welche Nummer", "mehr als eine")
 
 
 def build(draft: Draft) -> None:
+    if not draft.sources:
+        draft.name_thing()  # there is something to do, whichever is meant
     one, other = draft.thing(wanted=True), draft.thing(wanted=True)
     draft.facts.set(f"{other.name}.label", one.label)
     meant = draft.facts.set("a3.meant", one.id)
@@ -86,10 +88,11 @@ def build(draft: Draft) -> None:
 
 
 def _which(draft: Draft) -> list[str]:
-    """How one would ask for one of these things."""
-    thing = draft.words["thing"]
-    words = ("which",) if draft.origin.language == "en" else ("welche", "welcher", "welches", "welchen")
-    return [f"{word} {thing}" for word in words]
+    """How one would ask for one of these things without saying which there are."""
+    thing, things = draft.words["thing"], draft.words["things"]
+    if draft.origin.language == "en":
+        return [f"which {thing}", f"two {things}", f"several {things}"]
+    return [f"{word} {thing}" for word in ("welche", "welcher", "welches")] + [f"zwei {things}", f"mehrere {things}"]
 
 
 FRAGMENT = Fragment(

@@ -52,8 +52,9 @@ def build(draft: Draft) -> None:
     seen = f"first(where(@c1_people as p, p.name == it.{owner_field})).{field}"
     draft.add_slot("c1", field, draft.field(guise), truth, seen, guise=guise)
     rows = [(f"${owner}.name", f"${owner}.value") for owner in owners]
-    for place, name in enumerate(name for name in draft.names(OTHERS) if name not in draft.owners):
-        rows.append((name, draft.facts.choose(f"c1.other{place + 1}", domain, guise.kind)))
+    for other in (f"c1.other{place + 1}" for place in range(OTHERS)):
+        name = draft.facts.choose(f"{other}.name", _namesakes(draft), "label")
+        rows.append((name, draft.facts.choose(f"{other}.value", domain, guise.kind)))
     people = draft.store("directory", {"id": {"type": "id"}, "name": {"type": "text"}})
     people.fields[field] = draft.field(guise)
     for place, (name, has) in enumerate(draft.arranged(rows, "people")):
@@ -66,6 +67,13 @@ def build(draft: Draft) -> None:
     next_one = zip(owners, [*owners[1:], owners[0]], strict=True)
     _trap(draft, field, "mixes-them-up", {owner: f"${other}.value" for owner, other in next_one},
           "Takes another person's row.")  # fmt: skip
+
+
+def _namesakes(draft: Draft) -> list[str]:
+    """Names that begin like those of the owners and go on otherwise."""
+    given = [owner.partition(" ")[0] for owner in draft.owners]
+    surnames = draft.half(draft.lexicon.surnames)
+    return [name for first in given for last in surnames if (name := f"{first} {last}") not in draft.owners]
 
 
 def _trap(draft: Draft, field: str, name: str, believed: Mapping[str, str], why: str) -> None:

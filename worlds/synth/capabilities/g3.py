@@ -18,10 +18,10 @@ PHRASES: Phrases = {
             "Should there be none under one of these names, say so and name it.",
         ],
         "missing": [
-            "There is no {thing} under {label}.",
-            "I did not find any {thing} with the name {label}.",
-            "Nothing was done for {label}: there is no such {thing}.",
-            "{label} is not in the register, so I left that out.",
+            "{label} is nowhere to be found.",
+            "I searched for {label} in vain.",
+            "The name {label} is absent from the register, so I left it out.",
+            "{label} is unknown here, there is nothing under that name.",
         ],
     },
     "de": {
@@ -32,13 +32,18 @@ PHRASES: Phrases = {
             "Ist unter einem der Namen nichts da, schreib mir das und nenn ihn.",
         ],
         "missing": [
-            "Zu {label} habe ich nichts gefunden, das gibt es nicht.",
-            "Unter dem Namen {label} gibt es keinen Eintrag.",
-            "Für {label} ist nichts geschehen: Das ist nicht verzeichnet.",
-            "{label} steht nicht im Verzeichnis, das habe ich ausgelassen.",
+            "{label} ist nirgends zu finden.",
+            "Nach {label} habe ich vergeblich gesucht.",
+            "Den Namen {label} gibt es hier nirgends, das habe ich ausgelassen.",
+            "{label} ist hier unbekannt, unter dem Namen steht nichts.",
         ],
     },
 }
+ABSENT = (
+    *NO_WORDS, "nothing", "nowhere", "in vain", "absent", "unknown", "doesn't", "don't",
+    "nichts", "nirgends", "vergeblich", "unbekannt", "niemand",
+)  # fmt: skip
+"""Words that say that something does not exist. The phrases above have those that say nothing about anything else."""
 
 
 def build(draft: Draft) -> None:
@@ -52,7 +57,7 @@ def build(draft: Draft) -> None:
     draft.request(PHRASES, "request")
     found = draft.look_up("g3_found", {draft.register.names["label"]: asked})
     draft.tell(
-        "g3-says-so", PHRASES, "missing", (asked,), any=NO_WORDS, truth=f"{thing.label} != $g3.asked",
+        "g3-says-so", PHRASES, "missing", (asked,), any=ABSENT, truth=f"{thing.label} != $g3.asked",
         seen=f"len({found}) == 0", weight=3, after_deed=False, words={"label": "${g3.asked}"},
     )  # fmt: skip
     draft.twin("g3-exists", facts={thing.name: {"label": asked}})
