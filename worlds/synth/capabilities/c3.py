@@ -13,19 +13,19 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            "But only do it where {amount_field} in {register} and {amount_field} in {service} differ; where they agree, leave it. Give me both figures for each number that differs.",
-            "Compare with {service} first: only those are meant whose {amount_field} there is another than in {register}. List these for me, number and both figures.",
-            "It only concerns those for which {service} has a different {amount_field} than {register}, the rest is fine. Send me each number that is off, with the one figure and the other.",
-            "Leave alone whatever has the same {amount_field} in {register} and in {service}. The others are what this is about; I need their numbers with both figures.",
+            'But only do it where the figure under "{amount_field}" in {register} is not the one in {service}; where they agree, leave it. Give me both figures for each number that differs.',
+            'Compare with {service} first: I only mean those for which it has another figure under "{amount_field}" than {register}. List these for me, number and both figures.',
+            'It only concerns those for which {service} has a different figure under "{amount_field}" than {register}, the rest is fine. Send me each number that is off, with the one figure and the other.',
+            'Leave alone whatever has the same figure under "{amount_field}" in {register} and in {service}. The job is about the others; I need their numbers with both figures.',
         ],
         "differ": ["These differ: {list}.", "The figures are not the same for {list}.", "There is a difference in {list}.", "Off are {list}."],
     },
     "de": {
         "request": [
-            "Aber nur, wo sich {amount_field} in {register} und {amount_field} in {service} unterscheiden; wo beides gleich ist, geschieht nichts. Nenn mir zu jeder abweichenden Nummer beide Werte.",
-            "Vergleiche vorher mit {service}: Gemeint ist nur, was dort unter {amount_field} anders steht als in {register}. Liste mir das auf, Nummer und beide Werte.",
-            "Es geht nur um das, wofür {service} unter {amount_field} etwas anderes hat als {register}, der Rest stimmt. Schick mir jede abweichende Nummer mit dem einen und dem anderen Wert.",
-            "Was in {register} und in {service} dasselbe unter {amount_field} hat, lässt du in Ruhe. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.",
+            'Aber nur, wo der Wert unter "{amount_field}" in {register} ein anderer ist als in {service}; wo beide gleich sind, geschieht nichts. Nenn mir zu jeder abweichenden Nummer beide Werte.',
+            'Vergleiche vorher mit {service}: Gemeint ist nur, was dort unter "{amount_field}" anders steht als in {register}. Liste mir das auf, Nummer und beide Werte.',
+            'Es geht nur um das, wofür {service} unter "{amount_field}" etwas anderes hat als {register}, der Rest stimmt. Schick mir jede abweichende Nummer mit dem einen und dem anderen Wert.',
+            'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, lässt du in Ruhe. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
         ],
         "differ": ["Diese weichen ab: {list}.", "Nicht gleich ist es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
     },

@@ -16,18 +16,18 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            "Where several {things} are due for the same work, the one with the earliest {due_field} comes first, then the next, and so on.",
-            "{things} are worked through in the order of {due_field}, earliest date first, whatever the order in which somebody asks for them.",
-            "No {entry} before those for {things} with an earlier {due_field} are in: strictly one after the other, by date.",
-            "Priority goes by {due_field}: always do the most urgent of {the_things} first, and the one with the most time left last.",
+            'Where there are several {things} to do, the one with the earliest date under "{due_field}" comes first, then the next, and so on.',
+            '{things} are worked through by the date under "{due_field}", the earliest first, in whatever order somebody asks for them.',
+            'No {entry} before those for {things} with an earlier date under "{due_field}": strictly one after the other.',
+            'Priority goes by "{due_field}": always do the most urgent of {the_things} first, and the one with the most time left last.',
         ],
     },
     "de": {
         "rule": [
-            "Steht mehreres zugleich an, kommt zuerst, was unter {due_field} das früheste Datum hat, dann das nächste, und so fort.",
-            "{things} werden in der Reihenfolge von {due_field} bearbeitet, das früheste Datum zuerst, egal, in welcher Reihenfolge jemand darum bittet.",
-            "Der Vorrang geht nach {due_field}: immer zuerst, was am dringendsten ist, zuletzt, was am meisten Zeit hat.",
-            "Streng nach Datum unter {due_field}: Erst wenn das Frühere erledigt ist, kommt das Spätere an die Reihe.",
+            'Steht mehreres zugleich an, kommt zuerst, was unter "{due_field}" das früheste Datum hat, dann das nächste, und so fort.',
+            '{things} werden nach dem Datum unter "{due_field}" bearbeitet, das früheste zuerst, egal, in welcher Reihenfolge jemand darum bittet.',
+            'Der Vorrang geht nach "{due_field}": immer zuerst, was am dringendsten ist, zuletzt, was am meisten Zeit hat.',
+            'Streng nach dem Datum unter "{due_field}": Erst wenn das Frühere erledigt ist, kommt das Spätere an die Reihe.',
         ],
     },
 }

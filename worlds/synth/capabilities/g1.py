@@ -31,8 +31,8 @@ PHRASES: Phrases = {
 }  # fmt: skip
 WORDS = ("stuck", "failed", "blocked", "pending")
 NOBODY = "none"
-BETWEEN = (" ", ": ", " - ", " – ", ", ", " (", " = ", " is ", ' "', ': "', " ist ")
-"""How a number and the word may be put together."""
+BETWEEN = (" ", ": ", " - ", ", ", " (", " = ", " is ", " ist ", " | ", " → ", ' "', ': "', "` ", "`: ")
+"""What may stand between a number and the word; dashes are all the same."""
 
 
 def build(draft: Draft) -> None:

@@ -13,20 +13,20 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            "Once it is done for one of {the_things}, write its number to whoever is responsible for its {category_field}, and to no other desk. {service} has who that is.",
-            "Whoever looks after the {category_field} in question is told the number when it is done, nobody else among the desks. Look up in {service} who that is.",
-            "{service} says who is responsible for which {category_field}. They are told the numbers of theirs that are done, and only of theirs.",
-            "For each of {the_things} that is done, let the desk that is responsible for its {category_field} know the number. {service} has the names; do not bother the other desk with it.",
+            'Once something is done, its number goes to the colleague whom {service} names for its "{category_field}". Whoever else is named there is not told.',
+            'When it is done, tell the number to whoever is responsible for that "{category_field}" (see {service}), and not to the other colleague who is listed there.',
+            'Each number that is done is reported to the one colleague who has its "{category_field}" according to {service}, and not to the other one there.',
+            'Look up in {service} which colleague has which "{category_field}". They get the numbers of theirs once these are done, and never a number of the other.',
         ],
         "tell": ["{id} is done.", "For your information: {id} is through.", "Just so you know, {id} is done.", "Done for you: {id}."],
         "thanks": ["Thanks for letting me know.", "Good to know, thank you.", "Noted.", "Thanks, seen."],
     },
     "de": {
         "rule": [
-            "Ist etwas erledigt, bekommt die Nummer, wer für {category_field} zuständig ist, und sonst keine der beiden Stellen. Wer das ist, steht in {service}.",
-            "Wer für den Wert unter {category_field} zuständig ist, erfährt die Nummer, sobald es erledigt ist, die andere Stelle nicht. Nachzusehen in {service}.",
-            "In {service} steht, wer für welchen Wert von {category_field} zuständig ist. Diese Person erfährt, welche ihrer Nummern erledigt sind, und nur ihre.",
-            "Zu jeder Nummer, die erledigt ist, ist zu benachrichtigen, wer nach {service} für {category_field} zuständig ist. Die andere Stelle wird damit nicht behelligt.",
+            'Ist etwas erledigt, erfährt die Nummer, wer in {service} für dessen Wert unter "{category_field}" steht. Wer dort sonst noch steht, erfährt sie nicht.',
+            'Nach der Erledigung geht die Nummer an die Person, die {service} für diesen Wert von "{category_field}" nennt, und nicht an die andere, die dort genannt ist.',
+            'Jede erledigte Nummer ist genau der Person zu melden, die laut {service} für "{category_field}" zuständig ist, der anderen dort nicht.',
+            'Wer für welchen Wert von "{category_field}" zuständig ist, steht in {service}: Diese Person bekommt ihre erledigten Nummern, und keine, die zur anderen gehören.',
         ],
         "tell": ["{id} ist erledigt.", "Zur Kenntnis: {id} ist durch.", "Nur zur Information, {id} ist fertig.", "Für dich erledigt: {id}."],
         "thanks": ["Danke für die Nachricht.", "Gut zu wissen, danke.", "Ist notiert.", "Danke, gesehen."],
