@@ -6,6 +6,7 @@ else sits. Where that is, is in another system, and flips in a twin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -122,12 +123,12 @@ def _time_and_zones(draft: Draft) -> tuple[time, dict[str, tuple[timedelta, ...]
     return next((clock, zones) for clock, zones in offers if len({offsets[0] for offsets in zones.values()}) > 2)
 
 
-def _zones(draft: Draft, cities: list[str], clock: time) -> dict[str, tuple[timedelta, ...]]:
+def _zones(draft: Draft, cities: Sequence[str], clock: time) -> dict[str, tuple[timedelta, ...]]:
     home, found = ZoneInfo(draft.zone), {}
     for zone in cities:
         there = [datetime.combine(draft.start + timedelta(days=n), clock, ZoneInfo(zone)) for n in range(HORIZON)]
         here = [moment.astimezone(home) for moment in there]
-        offsets = tuple(a.utcoffset() - b.utcoffset() for a, b in zip(here, there, strict=True))
+        offsets = tuple(a.replace(tzinfo=None) - b.replace(tzinfo=None) for a, b in zip(here, there, strict=True))
         if all(offsets) and all(DAY <= moment.time() <= EVENING for moment in here):
             found[zone] = offsets
     return found
