@@ -90,6 +90,7 @@ FRAGMENT = Fragment(
     title="respects deadlines and priority",
     failure="works through things as they come",
     stage=Stage.REPORT,
+    order=5,
     several=True,
     build=build,
 )

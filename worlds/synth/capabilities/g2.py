@@ -76,7 +76,7 @@ def _checks(draft: Draft, thing: Thing, odd: list[str]) -> None:
     right = draft.facts.set(f"g2.{thing.name}_right", f"=choose({is_odd}, $g2.one.key, $g2.two.key)")
     wrong = draft.facts.set(f"g2.{thing.name}_wrong", f"=choose({is_odd}, $g2.two.key, $g2.one.key)")
     told = {"mentions": [thing.id], "after": {"called": draft.deed_tool}}
-    done = thing.ref("done") if thing.flips or draft.guards else None
+    done = thing.ref("done") if draft.may_vary(thing) else None
     draft.check(f"g2-told-{thing.name}", weight=2, condition=done, expect={"said": right, **told},
                 why="Whoever is responsible is told.")  # fmt: skip
     draft.check(f"g2-not-told-{thing.name}", weight=2, condition=done, never={"said": wrong, **told},
