@@ -56,6 +56,7 @@ class Facts:
 
     def solve(self, draw: Draw) -> Solution:
         """Values for all. Raises `Unsolvable`."""
+        self._check_room()
         problem: Any = Problem()
         for key, domain in self._domains.items():
             problem.addVariable(key, draw.shuffled(domain))
@@ -68,6 +69,16 @@ class Facts:
         if values is None:
             raise Unsolvable(f"no values fulfil the constraints over {', '.join(self._domains)}")
         return Solution(self._fixed, {key: values[key] for key in self._domains})
+
+
+    def _check_room(self) -> None:
+        """Raises `Unsolvable` where more facts must differ than there are values: a search would only find out at last."""
+        for kind, names in self._families.items():
+            for domain in {self._domains[name] for name in names}:
+                room = frozenset(domain)
+                crowd = [name for name in names if room.issuperset(self._domains[name])]
+                if len(crowd) > len(room):
+                    raise Unsolvable(f"{len(crowd)} facts of the kind {kind} share {len(room)} values")
 
 
 class Solution:

@@ -72,7 +72,7 @@ def build(draft: Draft) -> None:
     ids = f"@{{=join(each({draft.targets}, it.id), ', ')}}"
     total_seen = f"@{{=sum(each({draft.targets}, it.{amount}))}}"
     draft.step(APPROVE, "b1_approval", ask=approver, text=draft.text(PHRASES, "ask", ids=ids, sum=total_seen),
-               condition=f"len({draft.targets}) > 0")  # fmt: skip
+               condition=f"len({draft.targets}) > 0", uses=["rules"])  # fmt: skip
     draft.guard("$b1.ok", "@b1_approval.b1")
     draft.check("b1-first", gate=True, never={"called": draft.deed_tool, "before": {"mark": "approved"}},
                 why="Nothing is done before the approval.")  # fmt: skip

@@ -78,8 +78,9 @@ def build(draft: Draft) -> None:
     draft.twin("b3-held", facts={"b3": {"release": "$b3.review"}})
     draft.trap("b3-sends-everything", change={"b3_sent.each": draft.done}, why="Sends off what is to be looked at.")
     draft.trap("b3-sends-nothing", 2, drop=["b3_sent"], why="Sends off nothing at all.")
+    draft.facts.choose("b3.day", [day.isoformat() for day in draft.workdays(45, 60)], "date")
     correct = f"{draft.register.service}.{CORRECT}"
-    date = {"id": sure.id, draft.register.names["due"]: draft.start.isoformat()}
+    date = {"id": sure.id, draft.register.names["due"]: "$b3.day"}
     draft.trap("b3-tidies-up", add=[{"call": correct, "args": date}], why="Corrects what nobody asked about.")
 
 
@@ -102,7 +103,7 @@ def _checks(draft: Draft, stage: str, sure: Thing, out: Sequence[Thing], kept: S
     """What is to be sent off is, and nothing else: things that always are, and such that never are."""
     direct = "$b3.release == $b3.direct"
     for thing in (sure, *out):
-        done = [thing.ref("done")] if thing.flips or draft.guards else []
+        done = [thing.ref("done")] if draft.may_vary(thing) else []
         condition = " and ".join([*done, direct] if thing is sure else done) or None
         draft.check(f"b3-sent-{thing.name}", weight=2 if thing is sure else 1, condition=condition,
                     expect={"record": draft.book.path, "where": _sent(draft, stage, thing), "count": 1},
@@ -121,7 +122,7 @@ FRAGMENT = Fragment(
     id="B3",
     title="stays in scope: prepares what is not to be sent",
     failure="sends a draft, or changes something beside it",
-    stage=Stage.WRAP,
+    stage=Stage.REPORT,
     order=9,
     build=build,
 )

@@ -129,7 +129,7 @@ def _outcome(draft: Draft, *people: str) -> None:
     listed = f"@{{=join(each({draft.done}, it.{draft.deed_key}), ', ')}}"
     for person, name in zip(people, ("one", "two"), strict=True):
         draft.tell(f"d3-outcome-{name}", PHRASES, "outcome", mentions=[thing.id], to=person,
-                   truth=thing.ref("done") if thing.flips or draft.guards else None,
+                   truth=thing.ref("done") if draft.may_vary(thing) else None,
                    seen=f"len({draft.done}) > 0", words={"list": listed})  # fmt: skip
 
 

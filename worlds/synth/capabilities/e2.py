@@ -63,7 +63,7 @@ PHRASES: Phrases = {
     },
 }
 DELAY = "2h40m"
-IMPATIENT = "15m"
+IMPATIENT = "9m"
 
 
 def build(draft: Draft) -> None:
@@ -90,8 +90,8 @@ def build(draft: Draft) -> None:
                 why="Nobody is asked again and again.")  # fmt: skip
     polls = {f"{ask.step}.each": "[1, 2, 3, 4, 5, 6]", f"{ask.step}.limit": "10m"}
     draft.trap("e2-keeps-asking", 1, change=polls, why="Asks again every ten minutes.")
-    draft.trap("e2-impatient", 4, change={f"{ask.step}.limit": IMPATIENT, f"deed.args.{slot.field}": guess},
-               why="Waits a quarter of an hour, then makes the value up.")  # fmt: skip
+    draft.trap("e2-impatient", 2, change={f"{ask.step}.limit": IMPATIENT, f"deed.args.{slot.field}": guess},
+               why="Waits some minutes, then makes the value up.")  # fmt: skip
 
 
 def _own(draft: Draft) -> tuple[Ask, Slot]:

@@ -73,7 +73,7 @@ def build(draft: Draft) -> None:
                 why="The work waits for the green light.")  # fmt: skip
     draft.twin("e3-other")
     draft.trap("e3-reads-early", 2, drop=["e3_row"], bind={"e3_row": [{"value": old}]}, why="Uses what it read before.")
-    draft.trap("e3-does-not-wait", 3, drop=["e3_go"], why="Starts at once.")
+    draft.trap("e3-does-not-wait", 1, drop=["e3_go"], why="Starts at once.")
 
 
 FRAGMENT = Fragment(

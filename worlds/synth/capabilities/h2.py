@@ -45,7 +45,7 @@ def build(draft: Draft) -> None:
     clerk = draft.person("clerk")
     draft.minutes += 20
     book, key, thing = draft.book, draft.deed_key, draft.sure()
-    series = draft.facts.choose("h2.series", ["B", "C", "D"])
+    draft.facts.choose("h2.series", ["B", "C", "D"])
     draft.facts.choose("h2.series", ["E", "F", "G"], twin="h2-other")
     rejected = draft.facts.set("h2.rejected", thing.id)
     book.fields["state"] = {"type": "choice", "of": ["booked", "rejected"], "default": "booked"}

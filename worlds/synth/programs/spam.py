@@ -6,6 +6,7 @@ Knows tools, what reading gives, and the words that people listen to. Does not k
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ....events.event import Json
 from ...environment import Step
@@ -18,12 +19,14 @@ from ...values import written
 from ...world import World
 from ..playing import Case, Program
 
+_ROWS = 6
 _PATIENCE = 2
 """All people together are given so great a part of the time there is, to answer: half of it."""
 
 
 def spam(case: Case, variant: str = "") -> Program:
-    """Read all that can be read; say all of it, and the request, to everyone; then call each writing tool once."""
+    """Read all that can be read; say all of it, and the request, to everyone; then call each writing tool for the first
+    records that it could be meant for."""
     world = case.worlds[variant]
     tools = world.routes.tools
     wanted = [tool for tool in tools if tool.reads]
@@ -33,7 +36,8 @@ def spam(case: Case, variant: str = "") -> Program:
     request = " ".join(opening.text for opening in world.openings)
     everything = escaped(request) + "".join(f" @{{{read.name}}}" for read in reads)
     says = [Step(say=escaped(person), text=everything) for person in world.people]
-    writes = [Step(call=tool.name, args=_plausible(world, tool, True)) for tool in tools if not tool.reads]
+    buttons = [tool for tool in reversed(tools) if not tool.reads]  # what deletes comes late: it must not clear away
+    writes = [Step(call=tool.name, args=_plausible(world, tool, row)) for tool in buttons for row in range(_ROWS)]
     return Program(f"spam@{variant}", (*reads, *says, *writes))
 
 
@@ -72,19 +76,19 @@ def _listened(world: World) -> Iterator[str]:
 # --- arguments -----------------------------------------------------------------------------------------------
 
 
-def _plausible(world: World, tool: Tool, every: bool = False) -> dict[str, Json]:
-    """Arguments of a tool, with values from the records: those that it demands, or all that it takes."""
+def _plausible(world: World, tool: Tool, row: int | None = None) -> dict[str, Json]:
+    """Arguments of a tool, with values from the records: those that it demands, or all that it takes, from this row."""
     properties = tool.schema.get("properties", {})
-    names = properties if every else tool.schema.get("required", ())
-    return {name: escaped(_value(world, tool, name, properties.get(name, {}))) for name in names}
+    names = tool.schema.get("required", ()) if row is None else properties
+    return {name: escaped(_value(world, tool, name, properties.get(name, {}), row or 0)) for name in names}
 
 
-def _value(world: World, tool: Tool, name: str, schema: dict[str, Json]) -> Json:
+def _value(world: World, tool: Tool, name: str, schema: dict[str, Json], row: int) -> Json:
     if "enum" in schema:
         return schema["enum"][-1]
-    held = next(_held(world, tool.name.partition(".")[0], name), None)
-    if held is not None:
-        return held
+    held = list(islice(_held(world, tool.name.partition(".")[0], name), row + 1))
+    if held:
+        return held[-1]
     if schema.get("format") == "date":
         return world.start.date().isoformat()
     if "ISO 8601" in schema.get("description", ""):

@@ -15,14 +15,16 @@ async def test_a_sound_environment_gives_nothing_to_spam(name: str) -> None:
 
 async def test_points_for_words_alone_are_an_error() -> None:
     def plant(data: dict) -> None:
-        data["checks"] = {"told": {"weight": 1, "expect": {"said": "yasmin", "mentions": ["$rechnung.nr"]}}}
-        data["services"]["buchhaltung"]["records"]["rechnungen"].reverse()
+        told = {"weight": 1, "expect": {"said": "yasmin", "mentions": ["$rechnung.nr"]}}
+        data["checks"] = {"gebucht": data["checks"]["gebucht"], "told": told}
+        rechnungen = data["services"]["buchhaltung"]["collections"]["rechnungen"]
+        rechnungen["free"] = ["projekt", "betrag", "kostenstelle", "status"]  # nobody minds what is written there
 
     [finding] = await find(await case("kostenstelle", plant))
     assert (finding.details["agent"], finding.at) == ("spam", "/checks/told")
-    moved = finding.candidates[0]
-    assert (moved.op, moved.path, moved.value) == ("move_row", "/services/buchhaltung/records/rechnungen/0", 1)
-    assert await find(await case("kostenstelle", lambda data: (plant(data), data.update(apply(data, moved))))) == []
+    stricter = next(edit for edit in finding.candidates if edit.op == "to_gate")
+    assert stricter.path == "/checks/gebucht"
+    assert await find(await case("kostenstelle", lambda data: (plant(data), data.update(apply(data, stricter))))) == []
 
 
 async def test_people_who_tell_everything_to_one_message_are_an_error_unless_they_must_be_asked_specifically() -> None:
