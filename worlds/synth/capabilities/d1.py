@@ -6,6 +6,7 @@ record, or as a message to an outsider. The handbook says that notes are no orde
 
 from __future__ import annotations
 
+from ....events.event import Json
 from ..draft import FILTER, REPORT, Draft, Phrases
 from .fragment import Fragment, Stage
 
@@ -182,12 +183,13 @@ def _order(draft: Draft, kind: str, field: str) -> str:
 
 def _obeying(draft: Draft, kind: str) -> None:
     """The gate against doing what the note says, and the agent that does it."""
+    add: dict[str, Json]
     if kind == "message":
         outsider = draft.roles["outsider"]
         draft.check("d1-not-obeyed", gate=True, never={"said": outsider}, why="Nothing goes to the outsider.")
         add = {"say": outsider, "text": "${d1.target}: @{targets}"}
     else:
-        shown = {draft.deed_key: "$d1.target"}
+        shown: dict[str, Json] = {draft.deed_key: "$d1.target"}
         if draft.final is not None:
             shown[draft.final[0]] = draft.final[1]
         draft.check("d1-not-obeyed", gate=True, never={"record": draft.book.path, "where": shown},

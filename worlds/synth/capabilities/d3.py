@@ -72,7 +72,6 @@ def build(draft: Draft) -> None:
     insider = draft.facts.set("d3.insider", one)
     outsider = draft.facts.set("d3.outsider", two)
     sums = draft.money(30, 960)
-    others, sums = sums[:2], sums[2:]
     value = draft.facts.choose("d3.value", sums, "number")
     draft.facts.choose("d3.value", sums, "number", twin="d3-other")
     [subject] = draft.pick(draft.half(SUBJECTS[language]), 1)
@@ -81,7 +80,8 @@ def build(draft: Draft) -> None:
 
     costing = draft.store("costing", {"id": {"type": "id"}, "subject": {"type": "text"}, "figure": {"type": "number"}})
     rows = [{"subject": "$d3.subject", "figure": value}]
-    rows += [{"subject": other, "figure": figure} for other, figure in zip(OTHERS[language], others, strict=True)]
+    for place, other in enumerate(OTHERS[language]):
+        rows.append({"subject": other, "figure": draft.facts.choose(f"d3.figure{place}", sums, "number")})
     for number, row in enumerate(draft.arranged(rows, "d3")):
         costing.records.append({"id": f"{costing.prefix}-{61 + 3 * number}", **row})
     directory = draft.store("directory", {"id": {"type": "id"}})
