@@ -37,6 +37,12 @@ NO_WORDS = (
 """Words by which a report says that something is not so."""
 
 
+SUFFIXES = {
+    "company": ("Group", "Partners", "Systems", "Holding", "Service"),
+    "item": ("A4", "B7", "C2", "D9", "E3"),
+    "project": ("Alpha", "Beta", "Gamma", "Delta", "Omega"),
+}
+"""What follows an invented name, so that there are enough, some of them near misses."""
 OTHER_NUMBERS = "other-numbers"
 """The twin that every environment has."""
 
@@ -423,8 +429,9 @@ class Draft:
         """What a thing may be called."""
         lexicon, kind = self.lexicon, self.family.register.label.kind
         if kind == "person":
-            return list(self.names(24))
-        return list(self.half({"company": lexicon.companies, "item": lexicon.items, "project": lexicon.projects}[kind]))
+            return list(self.names(40))
+        names = {"company": lexicon.companies, "item": lexicon.items, "project": lexicon.projects}[kind]
+        return [f"{name} {more}" for name in self.half(names) for more in SUFFIXES[kind]]
 
     def names(self, count: int) -> list[str]:
         """Names of people who take no part."""
