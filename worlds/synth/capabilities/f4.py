@@ -174,7 +174,7 @@ def _code(draft: Draft) -> None:
     words = {f"level_{place}": level for place, level in zip(PLACES, levels, strict=True)}
     words |= {f"code_{place}": f"${{f4.{place}}}" for place in PLACES}
     rule = draft.text(PHRASES, "codes", field=field, **words)
-    article = draft.article("kürzel" if german else "codes", rule)
+    article = draft.article("dringlichkeit" if german else "priorities", rule)
     draft.step(LOOK, "f4_code", calc=read_off(article, rule, f"f4.{asked}"))
     spec = {"type": "choice", "of": codes, "about": "How pressing it is."}
     draft.add_slot("f4", field, spec, f"$f4.{asked}", "@f4_code")
