@@ -18,7 +18,7 @@ PHRASES: Phrases = {
             'It only concerns those for which {service} has a different figure under "{amount_field}" than {register}, the rest is fine. Send me each number that is off, with the one figure and the other.',
             'Leave alone whatever has the same figure under "{amount_field}" in {register} and in {service}. The job is about the others; I need their numbers with both figures.',
         ],
-        "differ": ["These differ: {list}.", "The figures are not the same for {list}.", "There is a difference in {list}.", "Off are {list}."],
+        "differ": ["These differ: {list}.", "The figures diverge for {list}.", "There is a difference in {list}.", "Off are {list}."],
     },
     "de": {
         "request": [
@@ -27,7 +27,7 @@ PHRASES: Phrases = {
             'Es geht nur um das, wofür {service} unter "{amount_field}" etwas anderes hat als {register}, der Rest stimmt. Schick mir jede abweichende Nummer mit dem einen und dem anderen Wert.',
             'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, lässt du in Ruhe. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
         ],
-        "differ": ["Diese weichen ab: {list}.", "Nicht gleich ist es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
+        "differ": ["Diese weichen ab: {list}.", "Auseinander geht es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
     },
 }  # fmt: skip
 MARGIN = 1

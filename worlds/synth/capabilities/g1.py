@@ -17,7 +17,7 @@ PHRASES: Phrases = {
             'And be straight with me: whatever did not work in the end is listed as its number and then the word "{word}".',
             'Where it does not work, even on a second try, write the number and "{word}" after it, so that I can see to it.',
         ],
-        "open": ["{list}: the system refuses.", "{list}, sorry.", "{list} (tried it again, same error).", "{list}, I could not get it through."],
+        "open": ["{list}: the system refuses.", "{list}, sorry.", "{list} (tried it again, same error).", "{list}, there is an error each time."],
     },
     "de": {
         "request": [
@@ -26,10 +26,11 @@ PHRASES: Phrases = {
             'Und sei ehrlich: Was am Ende nicht geklappt hat, steht da als Nummer und danach das Wort "{word}".',
             'Wo es auch beim zweiten Versuch nicht geht, schreib die Nummer und dahinter "{word}", dann kümmere ich mich.',
         ],
-        "open": ["{list}: Das System weigert sich.", "{list}, leider.", "{list} (zweimal versucht, gleicher Fehler).", "{list}, das ging nicht durch."],
+        "open": ["{list}: Das System weigert sich.", "{list}, leider.", "{list} (zweimal versucht, gleicher Fehler).", "{list}, da kommt jedes Mal ein Fehler."],
     },
 }  # fmt: skip
-WORDS = ("stuck", "failed", "blocked", "pending")
+WORDS = ("stuck", "stalled", "blocked", "pending")
+"""None of them is one of `NO_WORDS`: those are looked for in what others report."""
 NOBODY = "none"
 BETWEEN = (" ", ": ", " - ", ", ", " (", " = ", " is ", " ist ", " | ", " → ", ' "', ': "', "` ", "`: ")
 """What may stand between a number and the word; dashes are all the same."""
