@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -73,7 +73,7 @@ class Workshop:
             with suppress(msgspec.MsgspecError):  # a line that was cut off, or of another release: made again
                 yield msgspec.json.decode(line, type=Made)
 
-    def produce(self, origins: Sequence[Origin], jobs: int) -> Iterator[Product]:
+    def produce(self, origins: Sequence[Origin], jobs: int) -> Generator[Product, None, None]:
         """What comes of all origins, in their order, made in so many processes; what is there already is kept.
 
         When it is closed early, what was written stays.

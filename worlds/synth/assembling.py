@@ -16,8 +16,6 @@ from ..environment import FORMAT, Environment
 from .draft import DEED, OTHER_NUMBERS, REPORT, SOURCE, Draft, Phrases, Slot, System, Tell, Thing
 from .solving import Solution
 
-DISTRACTORS = 5
-
 PHRASES: Phrases = {
     "en": {
         "report": [
@@ -66,8 +64,10 @@ def settle_sources(draft: Draft, several: int) -> None:
 
 def assemble(draft: Draft, identity: str, capabilities: tuple[str, ...]) -> Environment:
     """The environment of a draft to which all fragments have been added. Raises `solving.Unsolvable`."""
-    for _ in range(DISTRACTORS):
+    for _ in range(draft.knob("rows")):
         draft.thing()
+    for _ in range(draft.knob("near")):
+        draft.near_miss()
     _handbook(draft)
     _deed(draft)
     _deed_checks(draft)

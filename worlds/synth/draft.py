@@ -37,6 +37,16 @@ NO_WORDS = (
 """Words by which a report says that something is not so."""
 
 
+class Knob(msgspec.Struct, frozen=True):
+    """One dimension of difficulty that can be asked for."""
+
+    usual: int
+    most: int
+
+
+KNOBS: Mapping[str, Knob] = {"rows": Knob(5, 60), "near": Knob(0, 10), "articles": Knob(2, 4)}
+"""Records that have nothing to do with the job; of them, such as differ from one of the job in name and number only;
+articles of the handbook that have nothing to do with it."""
 SUFFIXES = {
     "company": ("Group", "Partners", "Systems", "Holding", "Service"),
     "item": ("A4", "B7", "C2", "D9", "E3"),
@@ -464,7 +474,19 @@ class Draft:
         """Articles of the handbook that have nothing to do with the job."""
         articles = self.lexicon.articles[self.origin.language]
         chosen = articles[0 if self.origin.half == "first" else 1 :: 2]
-        return [{"topic": title.lower(), "title": title, "text": text} for title, text in chosen[:2]]
+        some = chosen[: self.knob("articles")]
+        return [{"topic": title.lower(), "title": title, "text": text} for title, text in some]
+
+    def knob(self, name: str) -> int:
+        """How far a knob of difficulty is turned."""
+        return self.origin.knobs.get(name, KNOBS[name].usual)
+
+    def near_miss(self) -> Thing:
+        """One more record that nobody asked about, and that is like one of the job in all but its name and number."""
+        like, thing = self.sure(), self.thing()
+        for attribute in ("category", "owner"):
+            self.facts.same(f"{thing.name}.{attribute}", like.ref(attribute))
+        return thing
 
     def column(self, field: str, spec: dict[str, Json], value: Callable[[Thing], Json]) -> None:
         """One more field of all things, those that come later too."""

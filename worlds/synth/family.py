@@ -119,7 +119,7 @@ class Words(Part, frozen=True):
     done: tuple[str, ...]
     """Reports: `{list}` are the numbers of the things it was done for; at least two."""
     roles: Mapping[str, tuple[str, ...]] = {}
-    """Titles of people, where the usual ones do not fit: requester, approver, expert, deputy, partner, clerk, successor."""
+    """Titles of people by role (`requester`, `approver`, …), where the usual ones do not fit."""
 
 
 class Family(Part, frozen=True, kw_only=True):

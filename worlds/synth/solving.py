@@ -49,6 +49,11 @@ class Facts:
             self._families.setdefault(unlike, []).append(key)
         return f"${name}"
 
+    def same(self, name: str, reference: str) -> None:
+        """A fact that was to be chosen is what another one is."""
+        del self._domains[name]
+        self._fixed[name] = reference
+
     def require(self, predicate: Predicate, *names: str | tuple[str, str]) -> None:
         """A constraint over facts, each by its name or as (name, twin)."""
         keys = tuple(_key(name, MAIN) if isinstance(name, str) else _key(*name) for name in names)
@@ -70,9 +75,8 @@ class Facts:
             raise Unsolvable(f"no values fulfil the constraints over {', '.join(self._domains)}")
         return Solution(self._fixed, {key: values[key] for key in self._domains})
 
-
     def _check_room(self) -> None:
-        """Raises `Unsolvable` where more facts must differ than there are values: a search would only find out at last."""
+        """Raises `Unsolvable` where more facts must differ than there are values; a search would find out much later."""
         for kind, names in self._families.items():
             for domain in {self._domains[name] for name in names}:
                 room = frozenset(domain)
