@@ -51,8 +51,8 @@ FIRST, SECOND = "prepared", "sent off"
 
 
 def build(draft: Draft) -> None:
-    free = [name for name in FIELDS if name not in draft.register.fields]
-    [field], [stage] = draft.pick(free, 1), draft.pick(STAGES, 1)
+    [field] = draft.pick([name for name in FIELDS if name not in draft.register.fields], 1)
+    [stage] = draft.pick([name for name in STAGES if name not in draft.book.fields], 1)
     direct, review = draft.pick(MARKS, 2)
     draft.facts.set("b3.direct", direct)
     draft.facts.set("b3.review", review)
@@ -92,7 +92,7 @@ def _tools(draft: Draft, stage: str) -> str:
         book.fields[stage] = {**spec, "default": FIRST}
     else:
         draft.column(stage, spec, lambda thing: FIRST)
-    [name] = draft.pick(TOOLS, 1)
+    [name] = draft.pick([name for name in TOOLS if f"{book.service}.{name}" != draft.deed_tool], 1)
     book.tools[name] = {"verb": "update", "takes": {}, "set": {stage: SECOND}, "about": "Sends it off for good."}
     due = register.names["due"]
     register.tools[CORRECT] = {"verb": "update", "takes": {due: {"type": "date"}}, "about": f"Corrects {due}."}

@@ -69,7 +69,8 @@ def build(draft: Draft) -> None:
     thing.flips = True
     assert thing.wanted is not None
     thing.wanted.append("$d4.team != $d4.other")
-    draft.thing().values[field] = "$d4.other"
+    there = [thing for thing in draft.things if thing.wanted is None]
+    (there[0] if there else draft.thing()).values[field] = "$d4.other"
 
     draft.article("other-teams", draft.text(PHRASES, "rule", field=field, team="${d4.other}"), contact=contact)
     article = "first(where(@rules as rule, rule.topic == 'other-teams'))"
