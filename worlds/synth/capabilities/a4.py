@@ -34,7 +34,7 @@ PHRASES: Phrases = {
         "request": [
             "Es gilt {the} von {team}. Und frag mich bitte nur, was du nicht selbst nachsehen kannst.",
             "Das läuft über {team}, trag also {the} von dort ein. Ich sitze in einer Besprechung: keine Fragen, die unsere Systeme beantworten.",
-            "Es geht an {team}, nimm {the}, die dort hinterlegt ist. Verschone mich mit allem, was du selbst herausfindest.",
+            "Es geht an {team}, gebraucht wird {the} dieses Teams. Verschone mich mit allem, was du selbst herausfindest.",
             "Nimm {the} von {team}. Was in einem der Systeme steht, danach frag mich bitte nicht.",
         ],
         "ask": [

@@ -23,10 +23,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            'Jeweils gehört {the} der Person dazu, die unter "{owner_field}" steht; das steht in {service}.',
-            'Was {the} angeht, richte dich nach der Person im Feld "{owner_field}": Es ist ihre, siehe {service}.',
-            'Es gilt jeweils {the} der Person, die in "{owner_field}" genannt ist. Du findest sie in {service}.',
-            'Trag {the} ein, die zu der Person unter "{owner_field}" gehört, aus {service}.',
+            'Jeweils gehört {the} der Person dazu, die unter "{owner_field}" steht; nachzusehen in {service}.',
+            'Was {the} angeht, richte dich nach der Person im Feld "{owner_field}"; {service} hat die Angaben.',
+            'Es gilt jeweils {the} der Person, die in "{owner_field}" genannt ist. Du findest das in {service}.',
+            'Trag {the} der Person ein, deren Name unter "{owner_field}" steht, so wie in {service}.',
         ],
     },
 }
