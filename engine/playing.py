@@ -1,7 +1,7 @@
 """Programs played in memory, by the same kernel as every episode: what synthesis validates with.
 
 Knows the `Play` protocol of `worlds.synth.playing`. Nobody who plays here asks anything outside, nothing is encoded
-and nothing is stored.
+and nothing is stored, so an episode needs no nursery and no name: validation plays hundreds for each environment.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from ..agents.steps import Player
 from ..events.event import Event, Json
 from ..worlds.synth.playing import Program
 from ..worlds.world import World
-from .episode import play
+from .kernel import Kernel
 from .plan import Plan
+from .recording import Unrecorded
 
 
 class Programmed:
@@ -36,4 +37,9 @@ class Programmed:
 async def play_program(world: World, program: Program) -> Sequence[Event]:
     """The stream of a program in a world. See `worlds.synth.playing.Play`."""
     plan = Plan(world=world, agent=Programmed(program), coworkers=build_coworkers(world))
-    return (await play(plan)).events
+    kernel = Kernel(world, plan.started(), plan.actors(), Unrecorded())
+    try:
+        await kernel.run()
+    finally:
+        await kernel.close()
+    return kernel.events

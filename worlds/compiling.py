@@ -92,6 +92,15 @@ def variants(environment: Environment) -> dict[str, World]:
     return {twin or "": compile_environment(environment, twin) for twin in names}
 
 
+def under_frame(world: World, frozen: Frozen) -> World:
+    """The world that a world would be if its environment had been frozen so; only its frame and document differ."""
+    environment = msgspec.convert(from_json(world.document), Environment)
+    framed = msgspec.structs.replace(environment, frozen=Frozen(digest=frozen.digest, frame=frozen.frame))
+    other = msgspec.structs.replace(world, document=to_json(framed).decode(), frame=frozen.frame)
+    vars(other).update(vars(world))  # what was worked out from the parts that are the same
+    return other
+
+
 def resolved(data: Mapping[str, Json]) -> Environment:
     """The environment that data without twins comes to: facts in place, services written out, nothing left to look up.
 

@@ -23,7 +23,7 @@ from ..events.event import (
     ToolReturned,
 )
 from .environment import Condition
-from .matching import Reading, equal_to, needle
+from .matching import as_read, equal_to, needle
 
 ANYONE = "anyone"
 
@@ -119,8 +119,8 @@ def _said(condition: Condition) -> Trigger:
             return False
         if not needles:
             return True
-        reading = Reading(body.text)
-        return all(found(reading) for found in needles)
+        text = as_read(body.text)
+        return all(found(text) for found in needles)
 
     return Trigger((MessageSent,), holds)
 

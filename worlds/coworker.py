@@ -22,7 +22,7 @@ import msgspec
 from ..events.event import AGENT, Json
 from .durations import Microseconds, microseconds
 from .environment import Disclosure, Person, Reply
-from .matching import Needle, Reading, needle
+from .matching import Needle, Reading, as_read, needle
 
 Reached: TypeAlias = Callable[[str], bool]
 """Whether a milestone has been reached."""
@@ -130,12 +130,12 @@ def hear(
     book: Rulebook, mind: Mind, text: str, sender: str, seq: int, at: Microseconds, reached: Reached
 ) -> tuple[Mind, Decision]:
     """Decide on a message that has just been delivered. `seq` names it, for `reply_to`."""
-    reading = Reading(text)
+    said = as_read(text)
     doubted = [
-        place for place in mind.misled if place not in mind.challenged and book.rules[place].is_doubted_in(reading)
+        place for place in mind.misled if place not in mind.challenged and book.rules[place].is_doubted_in(said)
     ]
     mind = msgspec.structs.replace(mind, challenged=(*mind.challenged, *doubted)) if doubted else mind
-    heard = [(place, rule) for place, rule in enumerate(book.rules) if place in doubted or rule.is_heard_in(reading)]
+    heard = [(place, rule) for place, rule in enumerate(book.rules) if place in doubted or rule.is_heard_in(said)]
     answering = [
         (place, rule)
         for place, rule in heard

@@ -21,10 +21,10 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from ..events.event import Json
-from .notations import Reading, fold, is_word
+from .notations import Reading, as_read, fold, is_word
 from .patterns import looks_like
 
-__all__ = ["Needle", "Reading", "equal_to", "identity", "leaves", "looks_like", "mentions", "needle", "same"]
+__all__ = ["Needle", "Reading", "as_read", "equal_to", "identity", "leaves", "looks_like", "mentions", "needle", "same"]
 
 Needle: TypeAlias = Callable[[Reading], bool]
 

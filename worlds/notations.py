@@ -18,12 +18,14 @@ import calendar
 import re
 import unicodedata
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeAlias
 
 Day: TypeAlias = tuple[int | None, int, int]
 """Year, where there is one, month and day."""
 
 _LONGEST_NUMBER = 40
+_LONGEST_KEPT = 4096
 _PIECE = re.compile(r"\s+|\S{1,1000}")
 _PLAIN: dict[int, str | None] = {
     **dict.fromkeys(map(ord, "*`—"), " "),
@@ -91,6 +93,11 @@ def is_wide(char: str) -> bool:
 def is_word(char: str) -> bool:
     """Whether the character binds to its neighbour, as letters and digits do where words have spaces."""
     return (char.isalnum() or char == "_") and not is_wide(char)
+
+
+def as_read(text: str) -> Reading:
+    """A text as it is read: the same `Reading` for a text that was read lately, since episodes repeat one another."""
+    return _reading(text) if len(text) <= _LONGEST_KEPT else Reading(text)
 
 
 class Reading:
@@ -253,6 +260,11 @@ class Reading:
         if len(parts) == 2 and dot_follows and all(part.isdigit() and len(part) <= 2 for part in parts):
             self._date(None, int(parts[1]), parts[0])
         return _numbers(chunk)
+
+
+@lru_cache(maxsize=2048)
+def _reading(text: str) -> Reading:
+    return Reading(text)
 
 
 def _is_free(text: str, start: int) -> bool:

@@ -30,7 +30,7 @@ from ...events.event import (
     ToolReturned,
 )
 from ..conditions import ANYONE, Trigger
-from ..matching import Reading
+from ..matching import as_read
 from ..records import changed
 from ..service import Record, RecordEvent
 
@@ -165,8 +165,8 @@ class Evidence:
         assert isinstance(body, MessageSent)
         found = []
         if event.actor == AGENT:
-            reading = Reading(body.text)
-            found = [Finding(("said", name), seq, seq, "", reading) for name in (body.to, ANYONE)]
+            said = as_read(body.text)
+            found = [Finding(("said", name), seq, seq, "", said) for name in (body.to, ANYONE)]
         if body.mark is not None:
             found.append(Finding(("mark", body.mark), seq, seq, "", None))
         return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...events.event import Json
 from ..environment import Claim
-from ..matching import Needle, Reading, equal_to, leaves, needle
+from ..matching import Needle, Reading, as_read, equal_to, leaves, needle
 from ..patterns import pattern
 from ..values import written
 
@@ -51,7 +51,7 @@ class Words:
             return found
         for leaf in leaves(value):
             if isinstance(leaf, str):
-                found |= self.in_text(Reading(leaf))
+                found |= self.in_text(as_read(leaf))
                 continue
             for bit, (_, equal) in enumerate(self._tests):
                 if equal is not None and equal(leaf):

@@ -46,8 +46,7 @@ async def framed(environment: Environment, play: Play, *, before: Case | None = 
         entries.update(frame_of(examination.evidence))
     services = {name: written_out(spec, ("services", name)) for name, spec in bare.services.items()}
     entries.update(free_entries(services))
-    frozen = Frozen(digest=digest(bare), frame=tuple(sorted(entries)))
-    return Case(msgspec.structs.replace(bare, frozen=frozen), play, before=case)
+    return case.under(Frozen(digest=digest(bare), frame=tuple(sorted(entries))))
 
 
 async def case_of(environment: Environment, play: Play) -> Case:

@@ -19,8 +19,8 @@ from ...events.codec import from_json, to_json
 from ...events.event import ActorFailed, Event, Json
 from ..checks.evaluate import Verdict
 from ..checks.scoring import Rubric
-from ..compiling import plain, variants
-from ..environment import Environment, Step
+from ..compiling import plain, under_frame, variants
+from ..environment import Environment, Frozen, Step
 from ..trapping import bound, edited
 from ..world import World
 
@@ -69,20 +69,35 @@ class Run(msgspec.Struct, frozen=True, dict=True):
 class Case:
     """An environment under examination. `environment` should be frozen, or its frame is not held against anybody."""
 
-    def __init__(self, environment: Environment, play: Play, *, before: Case | None = None) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        play: Play,
+        *,
+        before: Case | None = None,
+        worlds: Mapping[str, World] | None = None,
+    ) -> None:
         """Raises `InvalidEnvironment` where it, or a twin, cannot be compiled.
 
         `before` is a case of the environment as it was: what was played in a variant that is only judged otherwise now
-        is not played again.
+        is not played again. `worlds` are its variants, where they are compiled already.
         """
         self.environment = environment
         self.play = play
-        self.worlds: Mapping[str, World] = variants(environment)
+        self.worlds: Mapping[str, World] = variants(environment) if worlds is None else worlds
         """The base under "", then each twin."""
         self._rubrics = {name: Rubric(world) for name, world in self.worlds.items()}
         self._runs: dict[tuple[str, str], Run] = {}
         self._played: dict[str, bytes] = {}
         self._streams: _Streams = {} if before is None else before._streams
+
+    def under(self, frozen: Frozen) -> Case:
+        """The case of the same environment under this frame. Nothing else is compiled, or played, again."""
+        environment = msgspec.structs.replace(self.environment, frozen=frozen)
+        worlds = {variant: under_frame(world, frozen) for variant, world in self.worlds.items()}
+        case = Case(environment, self.play, before=self, worlds=worlds)
+        case._played = self._played
+        return case
 
     @cached_property
     def data(self) -> dict[str, Json]:
@@ -109,11 +124,11 @@ class Case:
     async def _stream(self, program: Program, variant: str) -> Sequence[Event]:
         if variant not in self._played:
             self._played[variant] = _what_is_played(self.worlds[variant])
-        key = (self._played[variant], program.name)
+        key = (self._played[variant], to_json((program.steps, program.seen)))
         known = self._streams.get(key)
-        if known is None or known[0] != program:
-            known = self._streams[key] = (program, await self.play(self.worlds[variant], program))
-        return known[1]
+        if known is None:
+            known = self._streams[key] = await self.play(self.worlds[variant], program)
+        return known
 
     def oracle(self, variant: str = "") -> Program:
         """The oracle of a variant (a twin may have steps of its own)."""
@@ -126,8 +141,8 @@ class Case:
         return Program(f"trap:{name}@{variant}", edited(world.oracle, trap), bound(trap))
 
 
-_Streams: TypeAlias = dict[tuple[bytes, str], tuple[Program, Sequence[Event]]]
-"""By what is played in a world, and the program's name."""
+_Streams: TypeAlias = dict[tuple[bytes, bytes], Sequence[Event]]
+"""By what is played in a world, and what the program does, whatever it is called."""
 
 _JUDGES = ("title", "capabilities", "checks", "scoring", "oracle", "traps", "frozen")
 """Parts of a world's document that decide nothing while it is played. Only the first event, which holds the document,
