@@ -365,7 +365,7 @@ class Draft:
         self.deed_key, tool = self.name(book.thing), self.name(book.create)
         system = self._system(book, {}, ("find", "update", "delete"))
         system.fields["id"] = {"type": "id", "new": f"{system.prefix}-{{n}}"}
-        about = f"Its {self.words['thing']}: an id of {self.register.path}."
+        about = f"What it is for: an id of {self.register.path}."
         system.fields[self.deed_key] = {"type": "id", "required": True, "about": about}
         self.amend_tool = f"{system.path}.update"
         if tool == "create":
@@ -378,9 +378,11 @@ class Draft:
 
     def article(self, name: str, text: str, title: str = "", **more: Json) -> str:
         """An article of the handbook about the topic `name`; the oracle has it as this expression."""
-        self.handbook_articles.append({"topic": name, "title": title or name.replace("-", " ").capitalize(),
-                                       "text": text, **more})  # fmt: skip
-        return f"first(where(@rules as rule, rule.topic == '{name}')).text"
+        german = self.lexicon.titles.get(name, "") if self.origin.language == "de" else ""
+        title = title or german or name.replace("-", " ").capitalize()
+        topic = title.lower()
+        self.handbook_articles.append({"topic": topic, "title": title, "text": text, **more})
+        return f"first(where(@rules as rule, rule.topic == '{topic}')).text"
 
     # --- things --------------------------------------------------------------------------------------------
 

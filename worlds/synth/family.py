@@ -168,9 +168,10 @@ class Lexicon(Part, frozen=True):
     """Their time zones."""
     roles: Mapping[str, Mapping[str, tuple[str, ...]]]
     """By language and role."""
+    titles: Mapping[str, str]
+    """German titles of the handbook's articles, by their English names."""
     articles: Mapping[str, tuple[tuple[str, str], ...]]
     """By language: articles of a handbook that have nothing to do with it, as title and text."""
-    stores: Mapping[str, Store] = {}
 
 
 def _read(path: str, type_: type[T]) -> T:

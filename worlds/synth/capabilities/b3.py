@@ -68,8 +68,8 @@ def build(draft: Draft) -> None:
     send = _tools(draft, stage)
     draft.request(PHRASES, "request")
     words = {"field": field, "tool": send.partition(".")[2], "direct": "${b3.direct}", "first": FIRST}
-    draft.article("sending", draft.text(PHRASES, "rule", **words))
-    marked = "between(first(where(@rules as rule, rule.topic == 'sending')).text, '\"', '\"')"
+    article = draft.article("sending", draft.text(PHRASES, "rule", **words))
+    marked = f"between({article}, '\"', '\"')"
     draft.step(REACT + 5, "b3_mark", calc=marked)
     draft.step(REACT + 5, "b3_ids", calc=f"each(where({draft.targets} as t, t.{field} == @b3_mark), it.id)")
     due = f"where({draft.done} as e, e.{draft.deed_key} in @b3_ids)"

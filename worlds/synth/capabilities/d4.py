@@ -72,8 +72,8 @@ def build(draft: Draft) -> None:
     there = [thing for thing in draft.things if thing.wanted is None]
     (there[0] if there else draft.thing()).values[field] = "$d4.other"
 
-    draft.article("other-teams", draft.text(PHRASES, "rule", field=field, team="${d4.other}"), contact=contact)
-    article = "first(where(@rules as rule, rule.topic == 'other-teams'))"
+    text = draft.article("other-teams", draft.text(PHRASES, "rule", field=field, team="${d4.other}"), contact=contact)
+    article = text.removesuffix(".text")
     draft.step(FILTER, "d4_team", calc=f"between({article}.text, '\"', '\"')")
     before = draft.targets
     draft.step(FILTER, "d4_refused", calc=f"where({before} as t, t.{field} == @d4_team)")

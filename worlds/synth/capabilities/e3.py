@@ -61,7 +61,8 @@ def build(draft: Draft) -> None:
     draft.facts.choose("e3.new", domain, guise.kind, twin="e3-other")
     board = draft.board()
     name = draft.facts.set("e3.name", guise.noun[draft.origin.language])
-    board.records.append({"id": f"{board.prefix}-41", "name": name, "value": old})
+    dated = {"as_of": draft.facts.set("today", draft.start.isoformat())} if "as_of" in board.fields else {}
+    board.records.append({"id": f"{board.prefix}-41", "name": name, "value": old, **dated})
     draft.request(PHRASES, "request", service=board.service, **words)
     draft.ask("e3", expert, draft.text(PHRASES, "ask"), {"e3": True}, ["green light", "grünes Licht"],
               draft.text(PHRASES, "say"), after="22m", phase=ASK, step="e3_go")  # fmt: skip

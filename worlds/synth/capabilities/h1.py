@@ -45,8 +45,8 @@ def build(draft: Draft) -> None:
         thing.wanted.append(f"{thing.ref('mark')} != $h1.hold")
     last, before = chosen[-1], chosen[-2]
     draft.facts.set(f"{last.name}.mark", "$h1.hold")
-    draft.article("exceptions", draft.text(PHRASES, "rule", field=field, hold="${h1.hold}"))
-    marked = "between(first(where(@rules as rule, rule.topic == 'exceptions')).text, '\"', '\"')"
+    rule = draft.article("exceptions", draft.text(PHRASES, "rule", field=field, hold="${h1.hold}"))
+    marked = f"between({rule}, '\"', '\"')"
     draft.step(FILTER, "h1_mark", calc=marked)
     draft.step(FILTER, "h1_kept", calc=f"where({draft.targets} as t, t.{field} != @h1_mark)")
     draft.targets = "@h1_kept"

@@ -50,17 +50,16 @@ def build(draft: Draft) -> None:
     rejected = draft.facts.set("h2.rejected", thing.id)
     book.fields["state"] = {"type": "choice", "of": ["booked", "rejected"], "default": "booked"}
     book.fields["series"] = {"type": "text", "default": "A"}
-    draft.article("checks", draft.text(PHRASES, "rule", series="${h2.series}"))
+    article = draft.article("checks", draft.text(PHRASES, "rule", series="${h2.series}"))
     change = {"update": book.path, "where": {key: rejected}, "set": {"state": "rejected"}}
     draft.event(name="h2-check", when={"called": draft.deed_tool}, after="15m", sender=clerk,
                 say=draft.text(PHRASES, "checked"), gives={"h2": True}, changes=[change])  # fmt: skip
-    rule = "between(first(where(@rules as rule, rule.topic == 'checks')).text, '{word} \"', '\"')"
     word = "series" if draft.origin.language == "en" else "Serie"
     draft.step(VERIFY, "h2_news", wait=clerk, limit="40m", condition=f"len({draft.done}) > 0")
     draft.step(VERIFY, "h2_checked", call=f"{book.path}.find", args={}, condition="@h2_news", uses=["h2_news"])
     draft.step(VERIFY, "h2_bad", calc="choose(@h2_checked, where(@h2_checked as e, e.state == 'rejected'), [])")
     draft.step(VERIFY, "h2_removed", each="@h2_bad", call=f"{book.path}.delete", args={"id": "=it.id"})
-    args = {key: f"=it.{key}", "series": "=" + rule.replace("{word}", word)}
+    args = {key: f"=it.{key}", "series": f"=between({article}, '{word} \"', '\"')"}
     step = draft.step(VERIFY, "h2_again", each="@h2_bad", call=draft.deed_tool, args=args, uses=["h2_removed"])
     draft.copies.append(step)
     draft.step(VERIFY, "h2_entries", call=f"{book.path}.find", args={}, uses=["h2_again"])

@@ -59,11 +59,11 @@ def build(draft: Draft) -> None:
     draft.facts.choose("h4.purpose", purposes[:10])
     draft.facts.choose("h4.purpose", purposes[10:], twin="h4-other")
     rule = draft.text(PHRASES, "rule", service=permits.service, purpose="${h4.purpose}")
-    draft.article("permits", rule)
+    article = draft.article("permits", rule)
     change = {"update": permits.path, "where": {"status": "waiting"}, "set": {"status": "granted", "number": number}}
     draft.event(name="h4-decision", when={"called": apply}, after="21h", sender=clerk,
                 say=draft.text(PHRASES, "decided"), gives={"h4": True}, changes=[change])  # fmt: skip
-    purpose = "=between(first(where(@rules as rule, rule.topic == 'permits')).text, '\"', '\"')"
+    purpose = f"=between({article}, '\"', '\"')"
     draft.step(LATE, "h4_applied", call=apply, args={"purpose": purpose})
     draft.step(LATE, "h4_decided", wait=clerk, limit="30h", uses=["h4_applied"])
     draft.step(LATE, "h4_permit", call=f"{permits.path}.find", args={"id": "@h4_applied.id"}, uses=["h4_decided"])
