@@ -33,6 +33,7 @@ from ...worlds.synth.origin import Origin
 from ...worlds.synth.producing import Product, wanted
 from ...worlds.synth.rewriting import Rewritten
 from ...worlds.synth.splits import check_splits, origin_of, plan_splits, requirement_of, requirements_for
+from ...worlds.synth.summary import Summary, summary
 from ...worlds.writing import write
 from ..authoring import draft_environment, model_named, rewrite_environment
 from ..printable import printable
@@ -244,6 +245,50 @@ def _tell(
 def _share(text: str) -> float:
     made, _, asked = text.partition("/")
     return int(made) / int(asked)
+
+
+@synth.command(short_help="What the receipts of a set say together.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@json_option
+def report(folder: Path, as_json: bool) -> int:
+    """Say what the receipts of a set say together: mutation scores and their survivors, and how the panel is ranked.
+
+    Exit code 1 if one of them is not sound.
+
+    \b
+    coworkenv synth report envs/
+    """
+    read = (receipts.read(path) for path in sorted(folder.rglob(f"*{receipts.SUFFIX}")))
+    kept = [each for each in read if each is not None]
+    if not kept:
+        raise Told(f"there is no receipt in {folder}; `coworkenv synth make` and `env receipt --write` make them", 1)
+    found = summary(kept)
+    if as_json:
+        print_json({**msgspec.to_builtins(found), "apart": found.apart})
+    else:
+        _say_summary(screen(), found)
+    return int(found.sound < found.environments)
+
+
+def _say_summary(page: Screen, found: Summary) -> None:
+    share = found.killed / found.mutants if found.mutants else 1.0
+    say(page, (f"{found.sound} of {found.environments}", "bold"), " environments are sound")
+    say(page, f"  oracle          {found.oracle} at least, in every twin")
+    say(page, f"  idle agents     {', '.join(f'{agent} {score}' for agent, score in found.idle.items())} at most")
+    say(page, f"  traps           {found.traps}, all at most their ceilings")
+    say(page, f"  mutants         {found.killed} of {found.mutants} noticed ({share:.4f}); in the worst {found.worst}")
+    for operator, number in sorted(found.survivors.items()):
+        say(page, f"    unnoticed     {number}  {printable(operator)}")
+    say(page, f"  panel           {'  '.join(found.panel.values())}  (τ {found.kendall})")
+    say(page, f"  told apart      {found.apart} of {len(found.capabilities)} capabilities")
+    for name, capability in found.capabilities.items():
+        mark = "" if capability.apart else "  ✗"
+        scores = f"{capability.weakest} to {capability.strongest}, {capability.lacking} where only it is lacking"
+        say(page, f"    {name}  {scores}, in {capability.environments} environments{mark}")
+    say(page, f"  difficulty      {'  '.join(f'{tenth}: {number}' for tenth, number in found.difficulty.items())}")
+    say(page, f"  on average      {', '.join(f'{knob} {mean}' for knob, mean in found.knobs.items())}")
+    for validator, number in found.warnings.items():
+        say(page, f"  warnings        {number}  {validator}")
 
 
 @synth.command("list", short_help="The capabilities and families there are.")
