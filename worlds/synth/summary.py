@@ -24,6 +24,8 @@ class Capability(msgspec.Struct, frozen=True):
     environments: int
     weakest: str
     strongest: str
+    lacking: str
+    """Mean of the lowest scores of its own traps: what is left to an agent that lacks nothing but this."""
     apart: bool
 
 
@@ -96,9 +98,19 @@ def _share(measured: Measured) -> Fraction:
 def _means(measured: Iterable[Measured]) -> Mapping[str, Fraction]:
     """Mean score of each agent of the panel, in the panel's order."""
     panels = [each.panel for each in measured]
-    return {
-        agent: sum((Fraction(panel[agent]) for panel in panels), Fraction(0)) / max(1, len(panels)) for agent in AGENTS
-    }
+    return {agent: _mean(Fraction(panel[agent]) for panel in panels) for agent in AGENTS}
+
+
+def _mean(numbers: Iterable[Fraction]) -> Fraction:
+    some = list(numbers)
+    return sum(some, Fraction(0)) / len(some) if some else Fraction(0)
+
+
+def _lacking(measured: Sequence[Measured], capability: str) -> Fraction:
+    own = f"trap:{capability.lower()}-"
+    return _mean(
+        Fraction(spread.lowest) for each in measured for name, spread in each.scores.items() if name.startswith(own)
+    )
 
 
 def _capabilities(receipts: Sequence[Receipt]) -> dict[str, Capability]:
@@ -107,7 +119,9 @@ def _capabilities(receipts: Sequence[Receipt]) -> dict[str, Capability]:
         of = [each.measured for each in receipts if each.origin and name in each.origin.capabilities and each.measured]
         means = _means(of)
         weakest, strongest = means[AGENTS[1]], means[AGENTS[-1]]  # the first does nothing at all
-        found[name] = Capability(len(of), _text(weakest), _text(strongest), strongest - weakest >= APART)
+        found[name] = Capability(
+            len(of), _text(weakest), _text(strongest), _text(_lacking(of, name)), strongest - weakest >= APART
+        )
     return found
 
 
