@@ -66,6 +66,8 @@ def remove(data: Data, at: str) -> Data:
 
 def rename(data: Data, at: str, name: str) -> Data:
     """Data in which the key at the end of this pointer has another name, in the same place. Raises `BadEdit`."""
+    if not parts(at):
+        raise BadEdit("the whole environment is no key, and cannot be called otherwise")
     read(data, at)
     outer, _, _ = at.rpartition("/")
     last = parts(at)[-1]

@@ -10,15 +10,10 @@ from coworkenv.worlds.synth.validators.telling import is_telling, told_in
 
 from .planting import EXAMPLES, case, step
 
-TWICE = {"quote": {"PX-25"}, "refund": {"P-3"}}
-"""What these examples do type in two places."""
-
 
 @pytest.mark.parametrize("name", EXAMPLES)
 async def test_examples_type_nothing_twice_that_a_fact_says(name: str) -> None:
-    found = await find(await case(name))
-    assert {finding.details["literal"] for finding in found} == TWICE.get(name, set())
-    assert not any("fact" in finding.details for finding in found)
+    assert await find(await case(name)) == []
 
 
 def put_row(data: dict[str, Any]) -> None:
@@ -101,8 +96,7 @@ async def test_names_of_the_format_are_no_values() -> None:
         for name in ("again", "once-more"):
             data["checks"][name] = {"weight": 1, "expect": {"mark": "b1-approved"}}
 
-    found = await find(await case("refund", plant))
-    assert {finding.details["literal"] for finding in found} == {"P-3"}
+    assert await find(await case("refund", plant)) == []
 
 
 @pytest.mark.parametrize("value", [28, 2.5, "165.00", "O-55", "2026-03-04", "16:30", "a@b.example", "Amara Okafor"])

@@ -11,17 +11,10 @@ from coworkenv.worlds.synth.validators.twin_coverage import another, calls_of, f
 
 from .planting import EXAMPLES, case
 
-SAME = {
-    "reorder": {("orders", "sku"), ("orders", "supplier"), ("retried", "sku"), ("retried", "supplier")},
-    "reschedule": {("move", "id"), ("again", "id"), ("sent", "to")},
-}
-"""What does not vary in these examples, although it could."""
-
 
 @pytest.mark.parametrize("name", EXAMPLES)
 async def test_examples_vary_what_they_hide(name: str) -> None:
-    found = await find(await case(name))
-    assert {(finding.details["step"], finding.details["argument"]) for finding in found} == SAME.get(name, set())
+    assert await find(await case(name)) == []
 
 
 async def test_a_fact_that_no_twin_changes_is_found_with_a_twin_that_would() -> None:
