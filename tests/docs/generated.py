@@ -26,6 +26,7 @@ from coworkenv.worlds import environment as environments
 from coworkenv.worlds.reading import read_environment
 from coworkenv.worlds.synth.validators.registry import VALIDATORS
 from coworkenv.worlds.writing import with_frozen
+from tests.docs.gallery import gallery
 from tests.docs.pages import blocks, environment
 from tests.docs.running import Ran
 from tests.docs.structs import Struct, structs
@@ -135,7 +136,13 @@ def validators(_: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shown(_: str) -> str:
+    """Six synthesised environments."""
+    return gallery()
+
+
 PARTS: dict[str, Callable[[str], str]] = {
+    "gallery": shown,
     "commands": commands,
     "vocabulary": vocabulary,
     "tables": tables,
