@@ -19,6 +19,7 @@ import trio
 from .are import are_rate
 from .limits import limits
 from .profile import where_time_goes
+from .synthesis import making
 from .workload import rates, together
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -38,6 +39,7 @@ def measure(quick: bool) -> dict[str, object]:
     after = limits(count, repeat)
     raw = {name: max(before[name], after[name]) for name in before}
     many, memory = trio.run(together, at_once)
+    made = trio.run(making, 8 if quick else 60)
     return {
         "limits": {name: round(value) for name, value in raw.items()},
         "episodes": {
@@ -55,6 +57,13 @@ def measure(quick: bool) -> dict[str, object]:
             f"episodes/s, {at_once} at once": round(many),
             "KiB a waiting episode": round(memory, 1),
             "ARE, events/s, oracle mode, in memory": are_rate(found.shape.events, repeat),
+        },
+        "synthesis": {
+            "environments, fully validated": made.environments,
+            "capabilities in one, mean": round(made.capabilities, 1),
+            "environments/s": round(made.rate, 2),
+            "episodes/s, played and graded": round(made.episodes),
+            "episodes in the time of an environment": round(made.price),
         },
         "profile": where_time_goes(episodes),
     }
@@ -76,7 +85,7 @@ def table(figures: dict[str, object]) -> str:
     for row in figures["floors"]:  # type: ignore[attr-defined]
         mark = "met" if row["met"] else "**missed**"
         lines.append(f"| {row['what']} | {row['events/s']:,} | {row['ratio']} | {row['floor']} | {mark} |")
-    for part in ("episodes", "limits", "beside"):
+    for part in ("episodes", "limits", "beside", "synthesis"):
         lines += ["", f"| {part} | |", "|---|---:|"]
         lines += [f"| {name} | {value} |" for name, value in figures[part].items()]  # type: ignore[attr-defined]
     lines += ["", "| where the time of a run goes | share |", "|---|---:|"]

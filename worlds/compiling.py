@@ -23,7 +23,7 @@ from .dates import check_bounds, moment, placed
 from .document import Path, name
 from .durations import DurationError, microseconds
 from .environment import FORMAT, Environment, Frozen, Part
-from .facts import FactError, resolve, unescaped
+from .facts import FactError, Resolution, unescaped
 from .problems import InvalidEnvironment, Problem
 from .services.declared import DeclaredService, declared
 from .services.ready import UnknownService, library, overlay
@@ -88,8 +88,10 @@ def compile_environment(environment: Environment, twin: str | None = None) -> Wo
 
 def variants(environment: Environment) -> dict[str, World]:
     """The base world under the name "", then each twin. Raises `InvalidEnvironment`."""
-    names: list[str | None] = [None, *environment.twins]
-    return {twin or "": compile_environment(environment, twin) for twin in names}
+    data = plain(environment)
+    base = Resolution(with_twin(data, None))
+    twins = {twin: Resolution(with_twin(data, twin), base) for twin in environment.twins}
+    return {name: build(_complete(resolution)) for name, resolution in {"": base, **twins}.items()}
 
 
 def under_frame(world: World, frozen: Frozen) -> World:
@@ -107,8 +109,12 @@ def resolved(data: Mapping[str, Json]) -> Environment:
     Its texts mean what they say, except in the oracle, the traps and the tools of services, where references to what
     is known only during play stay as they are written. Raises `InvalidEnvironment`.
     """
+    return _complete(Resolution(data))
+
+
+def _complete(resolution: Resolution) -> Environment:
     try:
-        complete = unescaped(resolve(data), ())
+        complete = unescaped(resolution.whole(), ())
         environment: Environment = msgspec.convert(complete, Environment)
     except FactError as error:
         raise _invalid(error.path, error.message) from None

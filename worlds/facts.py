@@ -101,11 +101,19 @@ class _Facts:
         self.done: dict[Path, Json] = {}
         self.doing: list[Path] = []
         self.broken: set[Path] = set()
+        self.asked: set[str] = set()
+        """The facts that were referred to since somebody emptied it."""
+        self.uses: dict[str | int, set[str]] = {}
+        """By fact, those that its texts refer to."""
         self.left = SIZE
 
     def value(self, reference: Reference) -> Json:
         """What a reference stands for. Raises `FactError`, or `_Known` if its fact is broken itself."""
-        path: Path = (reference.name[1:],)
+        fact = reference.name[1:]
+        self.asked.add(fact)
+        if self.doing:
+            self.uses.setdefault(self.doing[-1][0], set()).add(fact)
+        path: Path = (fact,)
         found = self._step(self.facts, path)
         for step in reference.path:
             path = (*path, step)
@@ -169,9 +177,22 @@ class _Facts:
                 waiting += [(inner, depth + 1) for inner in item.values()]
             elif isinstance(item, list):
                 waiting += [(inner, depth + 1) for inner in item]
-            self.left -= 16 + (len(item) if isinstance(item, str) else 0)
-            if self.left < 0 or depth > DEEPEST:
-                raise FactError("the facts are too large, or nested too deep, once their references are filled in.")
+            self.spend(16 + (len(item) if isinstance(item, str) else 0), depth)
+
+    def spend(self, size: int, depth: int = 0) -> None:
+        self.left -= size
+        if self.left < 0 or depth > DEEPEST:
+            raise FactError("the facts are too large, or nested too deep, once their references are filled in.")
+
+    def changed(self, other: _Facts) -> set[str]:
+        """The facts that may have another value than there: those that are written otherwise, and all made of them."""
+        found = {name for name, fact in self.facts.items() if fact is not other.facts.get(name, self)}
+        found |= other.facts.keys() - self.facts.keys()
+        more = found
+        while more:
+            more = {str(name) for name, used in self.uses.items() if name not in found and used & found}
+            found |= more
+        return found
 
 
 def _constant(text: str, value: Callable[[Reference], Json]) -> Json:
@@ -209,10 +230,19 @@ def _refuse(node: Node, later: frozenset[str]) -> bool:
     return waits
 
 
+class _Resolved(msgspec.Struct, frozen=True):
+    """What a text came to, what that counted for, and the facts that it refers to."""
+
+    text: Json
+    size: int
+    facts: frozenset[str]
+
+
 class Resolution:
     """An environment's data with all its facts in place, and everything that was wrong with them."""
 
-    def __init__(self, data: Mapping[str, Json]) -> None:
+    def __init__(self, data: Mapping[str, Json], base: Resolution | None = None) -> None:
+        """`base` is that of data which this is nearly the same as, such as a twin's: what that found is used again."""
         facts = data.get("facts")
         self.facts = _Facts(facts if isinstance(facts, Mapping) else {})
         self.errors: list[FactError] = []
@@ -220,11 +250,18 @@ class Resolution:
         """Where a fact is referred to that has been reported itself."""
         for path, text in _texts(self.facts.facts, ()):
             self._tried(("facts", *path), partial(self.facts.text, text, path), text)
+        self._known: dict[tuple[str, Place], _Resolved] = {} if base is None else base._unaffected(self.facts)
         self.data: dict[str, Json] = {
             key: value if key in UNTOUCHED else self._resolved(value, (key,))
             for key, value in data.items()
             if key != "facts"
         }
+
+    def whole(self) -> dict[str, Json]:
+        """The data, where nothing was wrong. Raises `FactError`, the first of them."""
+        if self.errors:
+            raise self.errors[0]
+        return self.data
 
     def _resolved(self, value: Json, path: Path) -> Json:
         if isinstance(value, str):
@@ -245,8 +282,24 @@ class Resolution:
             self.lost.append(path)
         return literal(text)
 
+    def _unaffected(self, facts: _Facts) -> dict[tuple[str, Place], _Resolved]:
+        """What was found of texts whose facts are still the same."""
+        changed = facts.changed(self.facts)
+        return {key: found for key, found in self._known.items() if changed.isdisjoint(found.facts)}
+
     def _text(self, text: str, path: Path) -> Json:
-        where = place(path)
+        """What a text comes to; one that has been met before, in a place of the same kind, comes to the same."""
+        where, facts = place(path), self.facts
+        known = self._known.get((text, where))
+        if known is None:
+            facts.asked, left = set(), facts.left
+            found = self._found(text, where)
+            self._known[text, where] = _Resolved(found, left - facts.left, frozenset(facts.asked))
+            return found
+        facts.spend(known.size)
+        return known.text
+
+    def _found(self, text: str, where: Place) -> Json:
         if where.expression:
             node = parsed(text)
             return _fitting(write(self._partly(node, where.later)))
@@ -303,10 +356,7 @@ def _texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
 
 def resolve(data: Mapping[str, Json]) -> dict[str, Json]:
     """An environment's data without `facts`, all references to them replaced. Raises `FactError`, the first of them."""
-    resolution = Resolution(data)
-    if resolution.errors:
-        raise resolution.errors[0]
-    return resolution.data
+    return Resolution(data).whole()
 
 
 def unescaped(value: Json, path: Path) -> Json:

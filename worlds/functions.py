@@ -26,6 +26,8 @@ TEXT = 100_000
 
 def equal(left: Json, right: Json, spend: Spend) -> bool:
     """Equality of the same kind: numbers by value, texts exactly, objects in any order. Other kinds are never equal."""
+    if type(left) is str:  # first, since ids and names are what is compared most
+        return type(right) is str and left == right
     if is_number(left) and is_number(right):
         return bool(left == right)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):

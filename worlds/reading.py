@@ -205,7 +205,7 @@ def _request(base: Mapping[str, Json], merged: Mapping[str, Json]) -> Iterator[F
 
 def _openings(data: Mapping[str, Json]) -> dict[str, Json]:
     """The requests as they are told; what is no person is a finding of its own."""
-    people = Resolution(data).data.get("people")
+    people = Resolution({part: data[part] for part in ("facts", "people") if part in data}).data.get("people")
     entries = people.items() if isinstance(people, Mapping) else ()
     openings = {person: entry.get("opens") for person, entry in entries if isinstance(entry, Mapping)}
     return {person: opening for person, opening in openings.items() if opening is not None}

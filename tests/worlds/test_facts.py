@@ -224,3 +224,43 @@ def test_no_text_gives_anything_but_a_value_or_a_typed_error(text: str) -> None:
             resolve(data)
         except FactError:
             pass
+
+
+WRITTEN = (
+    "$a",
+    "$b.x",
+    "${c} and ${b.x}",
+    "=$a == $c",
+    "$missing",
+    "=1 +",
+    "plain",
+    1,
+    2,
+    Decimal("1.0"),
+    Decimal("1.00"),
+)
+FACT_TABLES = st.fixed_dictionaries(
+    {
+        "a": st.sampled_from(WRITTEN),
+        "b": st.fixed_dictionaries({"x": st.sampled_from(WRITTEN)}),
+        "c": st.sampled_from(WRITTEN),
+    }
+)
+
+
+@given(
+    FACT_TABLES, st.dictionaries(st.sampled_from(["a", "b", "c"]), st.sampled_from([*WRITTEN, {"x": "$a"}, {"x": 3}]))
+)
+def test_nearly_the_same_data_is_resolved_as_if_it_stood_alone(facts: dict[str, Any], change: dict[str, Any]) -> None:
+    """A twin is resolved with what was found out for its base."""
+    parts: dict[str, Any] = {
+        "title": list(WRITTEN),
+        "checks": {"seen": {"if": "$a == 1"}},
+        "oracle": [{"text": "@{x} ${c}"}],
+    }
+    base = Resolution({"facts": facts, **parts})
+    data = {"facts": {**facts, **change}, **parts}
+    near, alone = Resolution(data, base), Resolution(data)
+    assert repr(near.data) == repr(alone.data)
+    assert [str(error) for error in near.errors] == [str(error) for error in alone.errors]
+    assert (near.lost, near.facts.left) == (alone.lost, alone.facts.left)

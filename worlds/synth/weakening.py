@@ -16,7 +16,7 @@ from ..compiling import plain, with_twin
 from ..environment import Collection as Records
 from ..environment import Environment
 from ..expressions import ExpressionError, evaluate, parse
-from ..facts import FactError, resolve
+from ..facts import FactError, Resolution
 from ..trapping import BadTrap, edited
 from ..values import truth
 from ..world import World
@@ -40,12 +40,14 @@ def weakenings(
     found += _scoring(before, after)
     found += _freed(before, after)
     base = _checks_of(old, None), _checks_of(new, None)
+    resolutions = Resolution(with_twin(old, None)), Resolution(with_twin(new, None))
     for twin in [None, *(twin for twin in before.twins if twin in after.twins)]:
         where = f" in the twin {twin}" if twin else ""
         pair = with_twin(old, twin), with_twin(new, twin)
+        outs = _resolved(pair[0], resolutions[0]), _resolved(pair[1], resolutions[1])
         # What a twin does not say of its own was compared in the base, where its values are those that are meant.
         known = {name for name in base[0] if twin and all(_is_same(name, *both) for both in zip(base, pair))}
-        found += [f"{sentence}{where}" for sentence in _checks(*pair, known, measured)]
+        found += [f"{sentence}{where}" for sentence in _checks(pair, outs, known, measured)]
     return list(dict.fromkeys(found))
 
 
@@ -112,9 +114,17 @@ def _read_fields(environment: Environment) -> set[tuple[str, str]]:
 # --- checks ------------------------------------------------------------------------------------------------
 
 
-def _checks(old: Mapping[str, Json], new: Mapping[str, Json], known: Collection[str], measured: bool) -> Iterator[str]:
-    """In what the checks of a variant ask less; of those `known` only whether they are there and count."""
-    old_out, new_out = _resolved(old), _resolved(new)
+def _checks(
+    pair: tuple[Mapping[str, Json], Mapping[str, Json]],
+    outs: tuple[Mapping[str, Json], Mapping[str, Json]],
+    known: Collection[str],
+    measured: bool,
+) -> Iterator[str]:
+    """In what the checks of a variant ask less; of those `known` only whether they are there and count.
+
+    `pair` is the variant before and after, `outs` what its references come to.
+    """
+    (old, new), (old_out, new_out) = pair, outs
     for name, check in old.get("checks", {}).items():
         if not _counts(old_out, name):
             continue
@@ -123,13 +133,13 @@ def _checks(old: Mapping[str, Json], new: Mapping[str, Json], known: Collection[
         elif not _counts(new_out, name):
             yield f"the check {name} does not count any more"
         elif name not in known:
-            pair = _Pair(check, old_out["checks"][name]), _Pair(new["checks"][name], new_out["checks"][name])
-            yield from (f"the check {name} {what}" for what in _check(*pair, measured))
+            both = _Pair(check, old_out["checks"][name]), _Pair(new["checks"][name], new_out["checks"][name])
+            yield from (f"the check {name} {what}" for what in _check(*both, measured))
 
 
-def _resolved(data: Mapping[str, Json]) -> dict[str, Json]:
+def _resolved(data: Mapping[str, Json], base: Resolution) -> dict[str, Json]:
     try:
-        return resolve(data)
+        return Resolution(data, base).whole()
     except FactError:
         return dict(data)
 

@@ -29,6 +29,8 @@ LEARNT: tuple[tuple[str, ...], ...] = (
 )
 """What each level learns beyond the one before, from commonly mastered first to last."""
 
+_LEARNABLE = frozenset(name for group in LEARNT for name in group)
+
 IDLE = "level-0"
 """Does nothing."""
 WEAK, STRONG = "level-1", f"level-{len(LEARNT)}"
@@ -85,9 +87,8 @@ def union(traps: Sequence[Trap]) -> Trap:
 
 def capability(trap: str) -> str | None:
     """The capability whose trap it is, by its name; None where the name does not say."""
-    known = {name for group in LEARNT for name in group}
     prefix = trap.partition("-")[0].upper()
-    return prefix if prefix in known else None
+    return prefix if prefix in _LEARNABLE else None
 
 
 def _is_avoided(trap: str, traps: Sequence[str], level: int) -> bool:
