@@ -399,7 +399,8 @@ class Draft:
         facts.choose(f"{thing.name}.amount", self.amounts(register.amount.low, register.amount.high), "number")
         facts.choose(f"{thing.name}.category", register.category.values[1:])
         facts.choose(f"{thing.name}.owner", self.owners)
-        facts.choose(f"{thing.name}.due", [day.isoformat() for day in self.workdays(5, 40)], "date")
+        last = 40 + 2 * max(self.knob("rows") - KNOBS["rows"].usual, 0)  # days enough for all to differ
+        facts.choose(f"{thing.name}.due", [day.isoformat() for day in self.workdays(5, last)], "date")
         self.things.append(thing)
         return thing
 
