@@ -124,6 +124,8 @@ class _Run:
         self.left -= 1
         if self.left < 0:
             self.spend(0)
+        if type(node) is Literal:
+            return node.value
         return _EVALUATE[type(node)](self, node)
 
     def name(self, node: Name) -> Json:
@@ -173,7 +175,8 @@ class _Run:
         if operator == "or":
             return truth(left) or truth(self.value(node.right))
         right = self.value(node.right)
-        self.read(left, right)
+        if type(left) is str or type(right) is str:
+            self.read(left, right)
         if operator == "==":
             return functions.equal(left, right, self.spend)
         if operator == "!=":
@@ -202,10 +205,11 @@ class _Run:
             return self.sort(node, over, over)
         hidden = self.items.get(node.item, _NOTHING)
         found: list[Json] = []
+        by, stops = node.arguments[1], node.function in ("any", "all")
         for item in over:
             self.items[node.item] = item
-            found.append(self.value(node.arguments[1]))
-            if node.function in ("any", "all") and truth(found[-1]) == (node.function == "any"):
+            found.append(self.value(by))
+            if stops and truth(found[-1]) == (node.function == "any"):
                 break
         self.items.pop(node.item, None)
         if hidden is not _NOTHING:
@@ -231,7 +235,6 @@ class _Run:
 _NOTHING: Any = object()
 
 _EVALUATE: dict[Any, Callable[[_Run, Any], Json]] = {
-    Literal: lambda _, node: node.value,
     Name: _Run.name,
     Field: _Run.field,
     Index: _Run.index,

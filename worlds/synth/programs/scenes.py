@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -93,10 +94,17 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
 
 
 async def scene(case: Case, variant: str = "") -> Scene:
-    """A variant with its oracle's run."""
-    world = case.worlds[variant]
-    run = await case.run(case.oracle(variant), variant)
-    return Scene(variant, world, run, trace(world, world.oracle, run.events))
+    """A variant with its oracle's run; the same one whenever it is asked for."""
+    known = _SCENES.setdefault(case, {})
+    if variant not in known:
+        world = case.worlds[variant]
+        run = await case.run(case.oracle(variant), variant)
+        known[variant] = Scene(variant, world, run, trace(world, world.oracle, run.events))
+    return known[variant]
+
+
+_SCENES: WeakKeyDictionary[Case, dict[str, Scene]] = WeakKeyDictionary()
+"""Most validators look at the same scenes. They are kept as long as their case."""
 
 
 def calling(taken: Taken, args: Sequence[Mapping[str, Json] | None]) -> Step:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -64,7 +65,18 @@ async def find(case: Case) -> list[Finding]:
 
 
 async def mutation(case: Case, operators: Mapping[str, Operator] = OPERATORS) -> Mutation:
-    """Play all mutants of these operators."""
+    """Play all mutants of these operators. What came of the usual ones is kept as long as the case."""
+    if operators is not OPERATORS:
+        return await _hunted(case, operators)
+    if case not in _MUTATIONS:
+        _MUTATIONS[case] = await _hunted(case, operators)
+    return _MUTATIONS[case]
+
+
+_MUTATIONS: WeakKeyDictionary[Case, Mutation] = WeakKeyDictionary()
+
+
+async def _hunted(case: Case, operators: Mapping[str, Operator]) -> Mutation:
     hunt = _Hunt(case, operators)
     base = await hunt.of("")
     await hunt.over("", base)
