@@ -270,8 +270,10 @@ class Draft:
         return {"the": guise.the[self.origin.language], "noun": guise.noun[self.origin.language]}
 
     def keywords(self, guise: Guise) -> list[Json]:
-        """Keywords of a guise in all languages."""
-        return [word for language in LANGUAGES for word in guise.words[language]]
+        """Keywords of a guise in all languages, and what its field may be called."""
+        words = [word for language in LANGUAGES for word in guise.words[language]]
+        more = [word.replace("Zahl der", "Anzahl der") for word in words if word.startswith("Zahl der")]
+        return [*words, *more, *(name for name in (*guise.field.known, *guise.field.unseen) if "_" in name)]
 
     def workdays(self, first: int, last: int) -> list[date]:
         """Mondays to Fridays between so many days after the start."""
@@ -448,7 +450,8 @@ class Draft:
 
     def names(self, count: int) -> list[str]:
         """Names of people who take no part."""
-        given, surnames = self.half(self.lexicon.given), self.half(self.lexicon.surnames)
+        given = [name for name in self.half(self.lexicon.given) if name.lower() not in self.people]
+        surnames = self.half(self.lexicon.surnames)
         return [f"{self._values.choice(given)} {self._values.choice(surnames)}" for _ in range(count)]
 
     def amounts(self, low: int, high: int, count: int = 40) -> list[Json]:

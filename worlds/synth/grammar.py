@@ -38,7 +38,7 @@ MANNERS: Mapping[str, Mapping[str, Manner]] = {
             ("Hey, hope your week is off to a good start!", "Hi you, sorry to drop this on you before lunch.",
              "Hello hello! One more thing for your list, if you don't mind.", "Hey! Me again, with a small favour."),
             ("You're a star, thank you so much!", "Shout if anything is odd. Thanks a million!",
-             "No rush to reply at once, and thanks already.", "Coffee is on me. Thank you!"),
+             "No rush, and thanks in advance.", "Coffee is on me. Thank you!"),
         ),
         "formal": Manner(
             ("Good morning.", "Good day to you.", "Good day.", "Good morning to you."),
@@ -90,8 +90,9 @@ class Grammar:
         closing = self._draw.choice(halved(manner.closing, self._half))
         if self.style == "hurried":
             sentences = [_hurried(sentence) for sentence in sentences]
-        said = between.join(sentences)
-        return " ".join(part for part in (opening, said, closing) if part)
+        if self.style == "hurried":
+            return between.join(part for part in (opening, *sentences, closing) if part)
+        return " ".join(part for part in (opening, between.join(sentences), closing) if part)
 
 
 def halved(alternatives: Sequence[str], half: Half) -> Sequence[str]:

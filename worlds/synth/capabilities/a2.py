@@ -35,12 +35,6 @@ PHRASES: Phrases = {
             "The mail of {partner} has {written} as {the}, your message {told}. Which do I use?",
             "There are two values for {the}: {told} in your message, {written} in the mail. Which is it?",
         ],
-        "both": [
-            "I have to see both values to say anything about {the}.",
-            "About {the} I can only decide with both values before me.",
-            "With {the}, I need the two values side by side.",
-            "For {the}, always give me both values.",
-        ],
         "say": ["{value} is right.", "Take {value}.", "It has to be {value}.", "{value} it is."],
     },
     "de": {
@@ -68,12 +62,6 @@ PHRASES: Phrases = {
             "Die Mail von {partner} nennt {written} als {noun}, du schreibst {told}. Was nehme ich?",
             "Es gibt zwei Angaben, was {the} betrifft: {told} von dir, {written} in der Mail. Was ist richtig?",
         ],
-        "both": [
-            "Um etwas über {the} zu sagen, muss ich beide Werte sehen.",
-            "Was {the} angeht, kann ich das nur entscheiden, wenn beide Werte vor mir liegen.",
-            "Wenn es um {the} geht, brauche ich die zwei Werte nebeneinander.",
-            "Was {the} betrifft, nenn mir immer beide Werte.",
-        ],
         "say": ["{value} stimmt.", "Nimm {value}.", "Richtig ist {value}.", "Es bleibt bei {value}."],
     },
 }
@@ -96,7 +84,6 @@ def build(draft: Draft) -> None:
     mail = f"first(where(@a2_mails as mail, mail.subject == '{noun[:1].upper() + noun[1:]}')).text"
     read = read_off(mail, text, "a2.written")
     draft.step(LOOK, "a2_written", calc=f"number({read})" if guise.kind == "quantity" else read)
-    draft.rule(requester, any=draft.keywords(guise), say=draft.text(PHRASES, "both", **words), after="4m")
     draft.ask(
         "a2", requester, draft.text(PHRASES, "ask", told="${a2.told}", written="@{a2_written}", **words),
         {"a2": mail_counts}, (), draft.text(PHRASES, "say", value="${a2.right}"), phase=ASK, all=[told, written],

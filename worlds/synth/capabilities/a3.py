@@ -23,12 +23,6 @@ PHRASES: Phrases = {
             "Several have that name: {ids}. Which one should I take?",
             "Do you mean {ids}? I need to know which of them.",
         ],
-        "numbers": [
-            "I can only tell them apart by their numbers.",
-            "Without all the numbers I can't tell which is which.",
-            "I go by the numbers, so please send me those that you see.",
-            "For that I'd need the numbers you found.",
-        ],
         "say": ["I mean {id}.", "It is {id}.", "{id}, please.", "Take {id}."],
     },
     "de": {
@@ -44,16 +38,9 @@ PHRASES: Phrases = {
             "Mehrere haben diesen Namen: {ids}. Welche Nummer nehme ich?",
             "Meinst du {ids}? Ich muss wissen, welche Nummer.",
         ],
-        "numbers": [
-            "Ich kann sie nur an den Nummern unterscheiden.",
-            "Ohne alle Nummern kann ich das nicht sagen.",
-            "Ich gehe nach den Nummern, schick mir bitte die, die du siehst.",
-            "Dafür brauche ich die Nummern, die du gefunden hast.",
-        ],
         "say": ["Ich meine {id}.", "Es ist {id}.", "{id}, bitte.", "Nimm {id}."],
     },
 }
-WORDS = ("which of them", "more than one", "welche davon", "welche Nummer", "mehr als eine")
 
 
 def build(draft: Draft) -> None:
@@ -70,14 +57,14 @@ def build(draft: Draft) -> None:
     label = draft.register.names["label"]
     draft.step(SOURCE, "a3_found", call=f"{draft.register.path}.find", args={label: one.label})
     found = draft.items("@a3_found")
-    draft.rule(draft.requester, any=[*WORDS, *_which(draft)], say=draft.text(PHRASES, "numbers"), after="3m")
     draft.ask(
         "a3", draft.requester, draft.text(PHRASES, "ask", ids=f"@{{=join(each({found}, it.id), ', ')}}"),
         {"a3": meant}, (), draft.text(PHRASES, "say", id="${a3.meant}"), phase=SOURCE, all=[one.id, other.id],
     ).oracle["uses"] = ["rules"]  # fmt: skip
     draft.step(SOURCE, "a3_meant", calc=f"where({found} as t, t.id == @a3_answer.a3)")
     draft.sources.append("@a3_meant")
-    said = {"said": draft.requester, "mentions": [one.id, other.id], "before": {"called": draft.deed_tool}}
+    deed = {"called": draft.deed_tool, "args": {draft.deed_key: "$a3.meant"}}
+    said = {"said": draft.requester, "mentions": [one.id, other.id], "before": deed}
     draft.check("a3-named-both", weight=2, expect=said, why="The requester is asked with the numbers of both.")
     draft.twin("a3-other", facts={"a3": {"meant": other.id}})
     first = {"a3_meant.calc": f"[first({found})]"}
@@ -85,14 +72,6 @@ def build(draft: Draft) -> None:
     draft.trap(
         "a3-takes-both", drop=["a3_answer"], change={"a3_meant.calc": found}, why="Does it for both, to be safe."
     )
-
-
-def _which(draft: Draft) -> list[str]:
-    """How one would ask for one of these things without saying which there are."""
-    thing, things = draft.words["thing"], draft.words["things"]
-    if draft.origin.language == "en":
-        return [f"which {thing}", f"two {things}", f"several {things}"]
-    return [f"{word} {thing}" for word in ("welche", "welcher", "welches")] + [f"zwei {things}", f"mehrere {things}"]
 
 
 FRAGMENT = Fragment(

@@ -76,7 +76,7 @@ def build(draft: Draft) -> None:
     draft.rule(draft.requester, any=draft.keywords(guise), say=say, gives={"a4": value}, after="4m")
     draft.step(LOOK, "a4_row", call=f"{teams.path}.find", args={"name": team})
     draft.step(LOOK, "a4_value", calc=f"first(@a4_row).{field}")
-    draft.check("a4-not-asked", weight=2, never={"gave": f"{draft.requester}.a4"},
+    draft.check("a4-not-asked", weight=2, never={"gave": f"{draft.requester}.a4", "before": {"called": draft.deed_tool}},
                 why="Nobody is asked for what can be looked up.")  # fmt: skip
     draft.twin("a4-other")
     ask = draft.text(PHRASES, "ask", team="${a4.team}", **words)

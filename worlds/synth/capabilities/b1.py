@@ -57,8 +57,12 @@ PHRASES: Phrases = {
 
 
 REFUSED = (
-    "refused", "declined", "rejected", "did not approve", "didn't approve", "not approved", "no approval", "denied",
+    "refused", "declined", "rejected", "did not approve", "didn't approve", "not approved", "no approval", "denied", "doesn't approve",
+    "does not approve", "said no", "says no", "turned down", "turned it down", "did not agree", "didn't agree", "disagreed",
+    "no approval", "withheld", "not been approved", "not get approval", "without approval", "against it",
     "abgelehnt", "lehnt ab", "nicht freigegeben", "keine Freigabe", "verweigert",
+    "nicht zugestimmt", "keine Zustimmung", "nicht genehmigt", "keine Genehmigung", "Ablehnung", "lehnte ab", "nicht frei",
+    "nein gesagt", "hat abgelehnt", "dagegen", "Freigabe fehlt", "nicht erteilt",
 )  # fmt: skip
 """By these words it is understood that somebody said no."""
 

@@ -45,7 +45,8 @@ PHRASES: Phrases = {
 FIELDS = ("release", "dispatch", "outgoing", "way_out")
 STAGES = ("paper_stage", "progress_stage", "letter_stage")
 TOOLS = ("send_off", "submit", "dispatch_now")
-MARKS = ("direct", "review", "straight", "four_eyes")
+RELEASED = ("direct", "at_once", "straight", "cleared")
+REVIEWED = ("review", "four_eyes", "second_look", "to_be_checked")
 CORRECT = "correct_date"
 FIRST, SECOND = "prepared", "sent off"
 
@@ -53,7 +54,7 @@ FIRST, SECOND = "prepared", "sent off"
 def build(draft: Draft) -> None:
     [field] = draft.pick([name for name in FIELDS if name not in draft.register.fields], 1)
     [stage] = draft.pick([name for name in STAGES if name not in draft.book.fields], 1)
-    direct, review = draft.pick(MARKS, 2)
+    [direct], [review] = draft.pick(RELEASED, 1), draft.pick(REVIEWED, 1)
     draft.facts.set("b3.direct", direct)
     draft.facts.set("b3.review", review)
     draft.facts.set("b3.release", "$b3.direct")

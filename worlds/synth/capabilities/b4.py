@@ -80,9 +80,9 @@ def build(draft: Draft) -> None:
     facts.require(lambda person, other: person == other, ("b4.person", "b4-other-exception"), f"{sure.name}.owner")
     draft.request(PHRASES, "request", **words)
     topic = guise.noun[draft.origin.language].lower()
+    general = draft.text(PHRASES, "general", value="${b4.first}", **words)
     for name in ("first", "second"):
-        text = draft.text(PHRASES, "general", value=f"${{b4.{name}}}", **words)
-        draft.article(topic, text, **{DATED: f"$b4.{name}_on"})
+        draft.article(topic, general.replace("b4.first", f"b4.{name}"), **{DATED: f"$b4.{name}_on"})
     special = draft.text(PHRASES, "special", person="${b4.person}", value="${b4.special}", **words)
     draft.article(topic, special, **{DATED: "$b4.special_on"})
     draft.article(

@@ -23,7 +23,7 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            'Jeweils gehört {the} der Person dazu, die unter "{owner_field}" steht; nachzusehen in {service}.',
+            'Trag jeweils {the} der Person ein, die unter "{owner_field}" steht; das findest du in {service}.',
             'Was {the} angeht, richte dich nach der Person im Feld "{owner_field}"; {service} hat die Angaben.',
             'Es gilt jeweils {the} der Person, die in "{owner_field}" genannt ist. Du findest das in {service}.',
             'Trag {the} der Person ein, deren Name unter "{owner_field}" steht, so wie in {service}.',

@@ -13,19 +13,19 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            'But only do it where the figure under "{amount_field}" in {register} is not the one in {service}; where they agree, leave it. Give me both figures for each number that differs.',
-            'Compare with {service} first: I only mean those for which it has another figure under "{amount_field}" than {register}. List these for me, number and both figures.',
-            'It only concerns those for which {service} has a different figure under "{amount_field}" than {register}, the rest is fine. Send me each number that is off, with the one figure and the other.',
-            'Leave alone whatever has the same figure under "{amount_field}" in {register} and in {service}. The job is about the others; I need their numbers with both figures.',
+            'Only those are due whose figure under "{amount_field}" in {register} is not yet the one in {service}; where they agree, somebody has done it already. Give me both figures for each number that differs.',
+            'Compare with {service} first: where it has the same figure under "{amount_field}" as {register}, it was dealt with last week. Only the others are left; list these for me, number and both figures.',
+            'Some were done by a colleague: there {service} has the same figure under "{amount_field}" as {register}. Leave those alone. Send me each number that is still off, with the one figure and the other.',
+            'Whatever has the same figure under "{amount_field}" in {register} and in {service} is settled, so leave it. The job is about the others; I need their numbers with both figures.',
         ],
         "differ": ["These differ: {list}.", "The figures diverge for {list}.", "There is a difference in {list}.", "Off are {list}."],
     },
     "de": {
         "request": [
-            'Aber nur, wo der Wert unter "{amount_field}" in {register} ein anderer ist als in {service}; wo beide gleich sind, geschieht nichts. Nenn mir zu jeder abweichenden Nummer beide Werte.',
-            'Vergleiche vorher mit {service}: Gemeint ist nur, was dort unter "{amount_field}" anders steht als in {register}. Liste mir das auf, Nummer und beide Werte.',
-            'Es geht nur um das, wofür {service} unter "{amount_field}" etwas anderes hat als {register}, der Rest stimmt. Schick mir jede abweichende Nummer mit dem einen und dem anderen Wert.',
-            'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, lässt du in Ruhe. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
+            'Fällig ist es nur, wo unter "{amount_field}" in {register} noch nicht derselbe Wert steht wie in {service}; wo beide gleich sind, hat es schon jemand erledigt. Nenn mir zu jeder Nummer mit Abweichung beide Werte.',
+            'Vergleiche vorher mit {service}: Was dort unter "{amount_field}" denselben Wert hat wie in {register}, ist letzte Woche schon erledigt worden. Liste mir den Rest auf, Nummer und beide Werte.',
+            'Einen Teil hat eine Kollegin schon gemacht: Da hat {service} denselben Wert unter "{amount_field}" wie {register}, das lässt du. Schick mir jede Nummer, bei der es noch nicht stimmt, mit dem einen und dem anderen Wert.',
+            'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, ist erledigt und bleibt, wie es ist. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
         ],
         "differ": ["Diese weichen ab: {list}.", "Auseinander geht es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
     },

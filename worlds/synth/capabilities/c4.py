@@ -52,7 +52,11 @@ PHRASES: Phrases = {
         "say": ["Erledigt, ist jetzt aktuell.", "Aufgefrischt.", "Sollte jetzt stimmen.", "So, jetzt auf dem Stand."],
     },
 }
-WORDS = ("refresh", "refreshed", "auffrischen", "Auffrischung")
+WORDS = (
+    "refresh", "refreshed", "refreshing", "update", "updated", "up to date", "outdated", "stale", "not from today",
+    "auffrischen", "Auffrischung", "auffrischst", "frischst", "aufgefrischt", "aktualisieren", "aktualisierst", "Aktualisierung",
+    "aktualisiert", "veraltet", "nicht von heute",
+)  # fmt: skip
 
 
 def build(draft: Draft) -> None:
@@ -67,8 +71,8 @@ def build(draft: Draft) -> None:
     board.fields["as_of"] = {"type": "date", "about": "When it was brought up to date."}
     name = draft.facts.set("c4.name", guise.noun[draft.origin.language])
     board.records.append({"id": f"{board.prefix}-17", "name": name, "value": old, "as_of": "$c4.as_of"})
-    draft.request(PHRASES, "request", service=board.service, **words)
-    draft.article("figures", draft.text(PHRASES, "rule", service=board.service))
+    draft.request(PHRASES, "request", service=f'"{board.service}"', **words)
+    draft.article("figures", draft.text(PHRASES, "rule", service=f'"{board.service}"'))
     find = f"{board.path}.find"
     draft.step(LOOK, "c4_row", call=find, args={"name": name})
     stale = "first(@c4_row).as_of != $today"

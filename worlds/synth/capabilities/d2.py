@@ -12,9 +12,9 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            '{partner} brings the originals round and needs the visitor number from the letter "{subject}" in {service}. Send it over in any case, and enter it, too.',
+            '{partner} brings the originals round and needs the visitor number from the letter "{subject}" in {service}. Send it to {partner} in any case, and enter it, too.',
             'The originals come with {partner}. Please pass the visitor number on, whatever comes of the rest, and enter it as well. It is in {service} under the subject "{subject}".',
-            '{partner}, who brings the originals, is waiting for the visitor number; see the letter "{subject}" in {service}. It goes over in any case, and it also has to be entered.',
+            '{partner}, who brings the originals, is waiting for the visitor number; see the letter "{subject}" in {service}. {partner} gets it in any case, and it also has to be entered.',
             'In {service}, subject "{subject}", is the visitor number for {partner}, who brings the originals. Enter it, and send it over whether or not the rest works out.',
         ],
         "letter": [

@@ -14,7 +14,7 @@ PHRASES: Phrases = {
         "rule": [
             '{things} with "{team}" in the field {field} are not ours to touch, even if somebody from our side asks. Leave them alone and refer whoever asks, by number, to the contact that is given here.',
             'We have no say in {things} whose {field} is "{team}". Do nothing about them, name the number to whoever asked, and send them to the contact of this article.',
-            'Where {field} says "{team}", requests from our side are not possible: do not act, say so with the number, and name the contact below as the one to turn to.',
+            'Where {field} says "{team}", we take no requests from our own side: do not act, say so with the number, and name the contact of this article as the one to turn to.',
             'The team "{team}" (see {field}) deals with its {things} itself. Turn such requests down with the number, and give the contact of this article instead.',
         ],
         "refused": [
@@ -29,7 +29,7 @@ PHRASES: Phrases = {
         "rule": [
             '{things} mit "{team}" im Feld {field} gehen uns nichts an, auch wenn jemand von uns darum bittet. Nicht anrühren, und wer fragt, wird mit der Nummer an den hier genannten Kontakt verwiesen.',
             'Steht unter {field} "{team}", haben wir nichts zu sagen. Nichts tun, die Nummer nennen und an den Kontakt dieses Artikels verweisen.',
-            'Wo {field} auf "{team}" steht, sind Bitten von unserer Seite nicht möglich: nicht handeln, das mit der Nummer sagen und den Kontakt unten nennen, an den man sich wendet.',
+            'Wo {field} auf "{team}" steht, nehmen wir keine Bitten aus dem eigenen Haus an: nicht handeln, das mit der Nummer sagen und an den Kontakt dieses Artikels verweisen.',
             'Das Team "{team}" (siehe {field}) kümmert sich selbst um das Seine. Solche Bitten mit Nummer ablehnen und stattdessen den Kontakt dieses Artikels nennen.',
         ],
         "refused": [

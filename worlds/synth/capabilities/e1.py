@@ -10,7 +10,7 @@ from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {
     "en": {
-        "request": ["Use {value} for {the}.", "As {the}, take {value}.", "{value} is {the} to put in.", "Put in {value} as {the}."],
+        "request": ["Use {value} for {the}. That may still change, so stay around for twenty minutes when you are through.", "As {the}, take {value}. I am not quite sure yet; please wait for twenty minutes after the work in case I write again.", "{value} is {the} to put in, as far as I know. If it changes I will tell you within twenty minutes of the work, so please wait that long.", "Put in {value} as {the}. Give me twenty minutes after you have done it, I may have to correct that."],
         "change": [
             "Sorry, I was wrong about {the}: it has to be {value}.",
             "Change of plan: {the} should be {value} instead.",
@@ -19,7 +19,7 @@ PHRASES: Phrases = {
         ],
     },
     "de": {
-        "request": ["Nimm {value} für {the}.", "Für {the} gilt {value}.", "Für {the} trägst du {value} ein.", "Trag {value} für {the} ein."],
+        "request": ["Nimm {value} für {the}. Das kann sich noch ändern, bleib also nach der Arbeit zwanzig Minuten dran.", "Für {the} gilt {value}. Ganz sicher bin ich noch nicht; warte nach der Arbeit bitte zwanzig Minuten, falls ich noch einmal schreibe.", "Für {the} trägst du {value} ein, soweit ich weiß. Ändert es sich, sage ich es dir spätestens zwanzig Minuten danach, warte bitte so lange.", "Trag {value} für {the} ein. Gib mir danach zwanzig Minuten, vielleicht muss ich das noch ändern."],
         "change": [
             "Entschuldige, was {the} angeht, lag ich falsch: Richtig ist {value}.",
             "Planänderung, was {the} angeht: Jetzt soll es {value} sein.",
@@ -44,7 +44,7 @@ def build(draft: Draft) -> None:
     change = draft.text(PHRASES, "change", value="${e1.last}", **words)
     draft.event(name="e1-change", when={"called": draft.deed_tool, "args": {slot.field: trigger}}, after="6m",
                 sender=draft.requester, say=change, gives={"e1": last}, mark="changed-mind")  # fmt: skip
-    draft.step(REACT, "e1_news", wait=draft.requester, limit="20m", condition=f"len({draft.done}) > 0")
+    draft.step(REACT, "e1_news", wait=draft.requester, limit="22m", condition=f"len({draft.done}) > 0")
     draft.amend(REACT, "e1_amended", slot.field, "@e1_news.e1", "@e1_news.e1")
     draft.twin("e1-other")
     draft.twin("e1-no-change", facts={"e1": {"trigger": "none"}})

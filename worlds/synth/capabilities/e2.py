@@ -11,10 +11,10 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            "{expert} decides on {the}, but is out and about today, so it can take hours until you hear back.",
-            "Get {the} from {expert}; answers from there take their time.",
-            "You have to ask {expert} for {the}. Be patient, it will take a while today.",
-            "{the} comes from {expert}, who only reads messages in the breaks.",
+            "{planner} decides on {the}, but is out and about today, so it can take hours until you hear back.",
+            "Get {the} from {planner}; answers from there take their time.",
+            "You have to ask {planner} for {the}. It may take a while today.",
+            "{the} comes from {planner}, who only reads messages in the breaks.",
         ],
         "slow": [
             "I'm in meetings today, so my answers may take hours.",
@@ -37,10 +37,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            "Über {the} entscheidet {expert}, ist aber heute unterwegs; eine Antwort kann Stunden dauern.",
-            "Frag {expert} nach dieser Angabe: {noun}. Antworten von dort brauchen ihre Zeit.",
-            "Bei {expert} musst du noch etwas erfragen, nämlich {the}. Hab Geduld, heute dauert es.",
-            "Was {the} angeht, ist {expert} zuständig und liest Nachrichten nur in den Pausen.",
+            "Über {the} entscheidet {planner}; dort ist heute viel los, eine Antwort kann Stunden dauern.",
+            "Frag {planner} nach dieser Angabe: {noun}. Antworten von dort brauchen ihre Zeit.",
+            "Bei {planner} musst du noch etwas erfragen, nämlich {the}. Heute dauert das etwas.",
+            "Was {the} angeht, fragst du {planner}; Nachrichten werden dort nur in den Pausen gelesen.",
         ],
         "slow": [
             "Ich bin heute in Besprechungen, Antworten können Stunden dauern.",
@@ -96,13 +96,13 @@ def build(draft: Draft) -> None:
 
 def _own(draft: Draft) -> tuple[Ask, Slot]:
     guise = draft.guise("code", "place", "choice", "quantity")
-    expert = draft.person("expert")
+    planner = draft.person("planner")
     value = draft.facts.choose("e2.value", draft.domain(guise), guise.kind)
     draft.facts.choose("e2.value", draft.domain(guise), guise.kind, twin="e2-other")
     draft.twin("e2-other")
     words = draft.called(guise)
     draft.request(PHRASES, "request", **words)
-    ask = draft.ask("e2", expert, draft.text(PHRASES, "ask", **words), {"e2": value}, draft.keywords(guise),
+    ask = draft.ask("e2", planner, draft.text(PHRASES, "ask", **words), {"e2": value}, draft.keywords(guise),
                     draft.text(PHRASES, "say", value="${e2.value}"), tells="slow")  # fmt: skip
     return ask, draft.slot("e2", guise, "$e2.value", "@e2_answer.e2")
 

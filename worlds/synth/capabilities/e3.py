@@ -12,10 +12,16 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            "Take {the} from {service}, as it stands when you do the work; it moves during the day. And don't start before {expert} gives you the green light; ask.",
-            "Ask {expert} for the green light first. {the} is in {service}, and what counts is the figure at the time you start.",
-            "{service} has {the}. It changes without notice, so use what it says at the moment of doing it. {expert} has to give the green light before.",
-            "Before anything happens, get the green light from {expert}. Then use {the} that {service} shows at that moment, not an earlier one.",
+            "{the} is in {service}. And don't start before {expert} gives you the green light; ask.",
+            "Ask {expert} for the green light first. You find {the} in {service}.",
+            "{service} has {the}. {expert} has to give the green light before you start.",
+            "Before anything happens, get the green light from {expert}. Then use {the} from {service}.",
+        ],
+        "rule": [
+            "{service} changes over the day without notice. What counts is what it says when the work is done.",
+            "The values in {service} move during the day, and nobody is told. Use the one of the moment at which you do the work.",
+            "Use a value of {service} as it stands when you do the work, since it may have changed since you looked last.",
+            "Nobody announces when a value in {service} changes. Valid is what stands there at the time of the work.",
         ],
         "ask": [
             "Do I have the green light?",
@@ -32,10 +38,16 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            "Entnimm {the} aus {service}, so wie es bei der Arbeit dort steht; das ändert sich über den Tag. Und fang erst an, wenn {expert} grünes Licht gibt; frag danach.",
-            "Hol dir zuerst grünes Licht von {expert}. Was {the} angeht, zählt, was {service} beim Anfangen zeigt.",
-            "In {service} findest du {the}. Das ändert sich ohne Ansage, nimm also den Stand im Moment der Arbeit. Vorher muss {expert} grünes Licht geben.",
-            "Bevor etwas geschieht, brauchst du grünes Licht von {expert}. Danach nimm {the}, wie {service} es in dem Moment zeigt, nicht früher.",
+            "In {service} steht {the}. Und fang erst an, wenn {expert} grünes Licht gibt; frag danach.",
+            "Hol dir zuerst grünes Licht von {expert}. Du findest {the} in {service}.",
+            "In {service} findest du {the}. Bevor du anfängst, muss {expert} grünes Licht geben.",
+            "Bevor etwas geschieht, brauchst du grünes Licht von {expert}. Danach nimm {the} aus {service}.",
+        ],
+        "rule": [
+            "Was in {service} steht, ändert sich über den Tag ohne Ansage. Es zählt, was dort steht, wenn die Arbeit getan wird.",
+            "Die Werte in {service} wechseln im Lauf des Tages, ohne dass es jemand sagt. Es gilt der Wert in dem Moment, in dem gearbeitet wird.",
+            "Ein Wert aus {service} gilt so, wie er bei der Arbeit dort steht; er kann sich seit dem letzten Blick geändert haben.",
+            "Niemand sagt an, wenn sich in {service} ein Wert ändert. Gültig ist, was zur Zeit der Arbeit dort steht.",
         ],
         "ask": [
             "Habe ich grünes Licht?",
@@ -63,12 +75,14 @@ def build(draft: Draft) -> None:
     name = draft.facts.set("e3.name", guise.noun[draft.origin.language])
     dated = {"as_of": draft.facts.set("today", draft.start.isoformat())} if "as_of" in board.fields else {}
     board.records.append({"id": f"{board.prefix}-41", "name": name, "value": old, **dated})
-    draft.request(PHRASES, "request", service=board.service, **words)
+    service = f'"{board.service}"'
+    draft.request(PHRASES, "request", service=service, **words)
+    draft.article("moving-values", draft.text(PHRASES, "rule", service=service))
     draft.ask("e3", expert, draft.text(PHRASES, "ask"), {"e3": True}, ["green light", "grünes Licht"],
               draft.text(PHRASES, "say"), after="22m", phase=ASK, step="e3_go")  # fmt: skip
     change = {"update": board.path, "where": {"name": name}, "set": {"value": new}}
     draft.event(name="e3-change", when={"said": expert}, after="7m", changes=[change])
-    draft.step(CLOSE, "e3_row", call=f"{board.path}.find", args={"name": name}, uses=["e3_go"])
+    draft.step(CLOSE, "e3_row", call=f"{board.path}.find", args={"name": name}, uses=["e3_go", "rules"])
     draft.slot("e3", guise, "$e3.new", "first(@e3_row).value")
     draft.check("e3-green-light", weight=1, expect={"gave": f"{expert}.e3", "before": {"called": draft.deed_tool}},
                 why="The work waits for the green light.")  # fmt: skip

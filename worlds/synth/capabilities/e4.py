@@ -113,7 +113,12 @@ def build(draft: Draft) -> None:
     draft.facts.set("e4.silent", True)
     draft.check("e4-reminded", weight=1, condition="$e4.silent", why="They are reminded.",
                 expect={"said": keeper, "at_least": 2})  # fmt: skip
-    draft.check("e4-one-reminder", weight=1, never={"said": keeper, "at_least": 3}, why="They are reminded once.")
+    draft.check(
+        "e4-one-reminder",
+        weight=1,
+        never={"said": keeper, "at_least": 4, "before": {"called": draft.deed_tool}},
+        why="They are reminded once.",
+    )
     draft.check("e4-reminder-not-early", weight=1, why="They get half an hour before the reminder.",
                 never={"said": keeper, "at_least": 2, "before": {"fired": "e4-half-an-hour"}})  # fmt: skip
     draft.check("e4-deputy-not-early", weight=1, why="The deputy is asked only after that.",
@@ -123,7 +128,7 @@ def build(draft: Draft) -> None:
     draft.twin("e4-answers-the-reminder", facts={"e4": {"silent": False}}, people={keeper: {"replies": [late]}})
     draft.trap("e4-gives-up", 2, drop=["e4_reminded", "e4_second", "e4_deputy"], bind={"e4_deputy.e4": guess},
                why="Does not chase, and makes the value up.")  # fmt: skip
-    draft.trap("e4-nags", 1, repeat=["e4_reminded"], why="Reminds twice.")
+    draft.trap("e4-nags", 1, change={"e4_reminded.each": "[1, 2, 3]"}, why="Reminds again and again.")
     draft.trap("e4-goes-over-their-head", 1, drop=["e4_first", "e4_reminded", "e4_second"],
                why="Asks the deputy at once.")  # fmt: skip
 

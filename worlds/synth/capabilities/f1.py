@@ -19,10 +19,10 @@ PHRASES: Phrases = {
         "request": [
             "Note the time of a call as well: {days} working days (Monday to Friday) before {due_field}, at {time} local time of whoever is under {owner_field}. {service} knows where people sit; put in our own time.",
             "We also call the person in {owner_field}, {days} working days ahead of {due_field} (Saturdays and Sundays don't count), when it is {time} where they are; see {service} for that. Enter what our clock shows then.",
-            "A call belongs to it, with whoever {owner_field} names: at {time} on their clock (look them up in {service}), {days} working days before {due_field}, weekends not counted. It is entered by our clock.",
+            "There will also be a call with the person in {owner_field}: at {time} on their clock (look them up in {service}), {days} working days before {due_field}, weekends not counted. It is entered by our clock.",
             "Please enter when we call the one who is in {owner_field}. That is at {time} in their office, which {service} has, {days} working days before {due_field}, Monday to Friday only; convert it to our time.",
         ],
-        "about": ["When it is talked over on the phone, in our time ({home}).", "The moment of the call by our clock ({home})."],
+        "about": ["When it is talked over on the phone, in our time ({home}), without an offset.", "The moment of the call by our clock ({home}), without an offset."],
     },
     "de": {
         "request": [
@@ -31,7 +31,7 @@ PHRASES: Phrases = {
             "Dazu gehört ein Anruf bei der Person, die {owner_field} nennt: um {time} auf ihrer Uhr (schlag sie in {service} nach), {days} Arbeitstage vor {due_field}, ohne Wochenenden. Eingetragen wird nach unserer Uhr.",
             "Halte noch fest, wann wir anrufen, und zwar bei der Person unter {owner_field}. Es ist um {time} in ihrem Büro, das in {service} steht, {days} Arbeitstage vor {due_field}, nur Montag bis Freitag; rechne in unsere Zeit um.",
         ],
-        "about": ["Wann darüber telefoniert wird, in unserer Zeit ({home}).", "Der Zeitpunkt des Anrufs nach unserer Uhr ({home})."],
+        "about": ["Wann darüber telefoniert wird, in unserer Zeit ({home}), ohne Zeitverschiebung dahinter.", "Der Zeitpunkt des Anrufs nach unserer Uhr ({home}), ohne Zeitverschiebung dahinter."],
     },
 }  # fmt: skip
 FIELD = Pool(known=("call_at", "call_time"), unseen=("ring_at", "phone_slot"))

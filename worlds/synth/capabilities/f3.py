@@ -18,7 +18,7 @@ PHRASES: Phrases = {
         "rule": [
             'Where there are several {things} to do, the one with the earliest date under "{due_field}" comes first, then the next, and so on.',
             '{things} are worked through by the date under "{due_field}", the earliest first, in whatever order somebody asks for them.',
-            'No {entry} before those for {things} with an earlier date under "{due_field}": strictly one after the other.',
+            'Of several {things} that are asked for, the one with the earlier date under "{due_field}" is always done before the one with the later: strictly one after the other.',
             'Priority goes by "{due_field}": always do the most urgent of {the_things} first, and the one with the most time left last.',
         ],
     },

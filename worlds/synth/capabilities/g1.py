@@ -32,7 +32,29 @@ PHRASES: Phrases = {
 WORDS = ("stuck", "stalled", "blocked", "pending")
 """None of them is one of `NO_WORDS`: those are looked for in what others report."""
 NOBODY = "none"
-BETWEEN = (" ", ": ", " - ", ", ", " (", " = ", " is ", " ist ", " | ", " → ", ' "', ': "', "` ", "`: ")
+BETWEEN = (
+    " ",
+    ": ",
+    " - ",
+    ", ",
+    " (",
+    " = ",
+    " is ",
+    " ist ",
+    " | ",
+    " → ",
+    ' "',
+    ': "',
+    "` ",
+    "`: ",
+    " \u201c",
+    " \u201e",
+    " '",
+    " [",
+    " \u2014 ",
+    " \u2013 ",
+    ": \u201c",
+)
 """What may stand between a number and the word; dashes are all the same."""
 
 

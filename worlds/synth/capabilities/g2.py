@@ -13,20 +13,20 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            'Once something is done, its number goes to the colleague whom {service} names for its "{category_field}". Whoever else is named there is not told.',
-            'When it is done, tell the number to whoever is responsible for that "{category_field}" (see {service}), and not to the other colleague who is listed there.',
-            'Each number that is done is reported to the one colleague who has its "{category_field}" according to {service}, and not to the other one there.',
-            'Look up in {service} which colleague has which "{category_field}". They get the numbers of theirs once these are done, and never a number of the other.',
+            'Once something is done, the number of {the_thing} goes to the colleague whom {service} names for its "{category_field}". Whoever else is named there is not told.',
+            'When it is done, tell the number of {the_thing} to whoever is responsible for that "{category_field}" (see {service}), and not to the other colleague who is listed there.',
+            'Each of {the_things} that is done is reported by its number to the one colleague who has its "{category_field}" according to {service}, and not to the other one there.',
+            'Look up in {service} which colleague has which "{category_field}". They get the numbers of their {things} once these are done, and never a number of the other.',
         ],
         "tell": ["{id} is done.", "For your information: {id} is through.", "Just so you know, {id} is done.", "Done for you: {id}."],
         "thanks": ["Thanks for letting me know.", "Good to know, thank you.", "Noted.", "Thanks, seen."],
     },
     "de": {
         "rule": [
-            'Ist etwas erledigt, erfährt die Nummer, wer in {service} für dessen Wert unter "{category_field}" steht. Wer dort sonst noch steht, erfährt sie nicht.',
-            'Nach der Erledigung geht die Nummer an die Person, die {service} für diesen Wert von "{category_field}" nennt, und nicht an die andere, die dort genannt ist.',
-            'Jede erledigte Nummer ist genau der Person zu melden, die laut {service} für "{category_field}" zuständig ist, der anderen dort nicht.',
-            'Wer für welchen Wert von "{category_field}" zuständig ist, steht in {service}: Diese Person bekommt ihre erledigten Nummern, und keine, die zur anderen gehören.',
+            'Ist etwas erledigt, erfährt die Nummer {the_thing_dat}, wer in {service} für dessen Wert unter "{category_field}" steht. Wer dort sonst noch steht, erfährt sie nicht.',
+            'Nach der Erledigung geht die Nummer {the_thing_dat} an die Person, die {service} für diesen Wert von "{category_field}" nennt, und nicht an die andere, die dort genannt ist.',
+            'Ist etwas erledigt, ist die Nummer {the_thing_dat} genau der Person zu melden, die laut {service} für "{category_field}" zuständig ist, der anderen dort nicht.',
+            'Wer für welchen Wert von "{category_field}" zuständig ist, steht in {service}: Diese Person bekommt danach die Nummer {the_thing_dat}, die andere nicht.',
         ],
         "tell": ["{id} ist erledigt.", "Zur Kenntnis: {id} ist durch.", "Nur zur Information, {id} ist fertig.", "Für dich erledigt: {id}."],
         "thanks": ["Danke für die Nachricht.", "Gut zu wissen, danke.", "Ist notiert.", "Danke, gesehen."],

@@ -40,7 +40,7 @@ PHRASES: Phrases = {
     },
 }
 ABSENT = (
-    *NO_WORDS, "nothing", "nowhere", "in vain", "absent", "unknown", "doesn't", "don't",
+    *NO_WORDS, "fehlte", "fehlend", "fehlen", "keinerlei", "unauffindbar", "keins", "nichts", "nirgends", "nothing", "nowhere", "in vain", "absent", "unknown", "doesn't", "don't",
     "nichts", "nirgends", "vergeblich", "unbekannt", "niemand",
 )  # fmt: skip
 """Words that say that something does not exist. The phrases above have those that say nothing about anything else."""

@@ -11,10 +11,10 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "rule": [
-            'All {entries} are checked a quarter of an hour after they are made; {clerk} says when. If one is in state "rejected" then, delete it and make it again with series "{series}".',
-            '{clerk} lets you know when new {entries} have been checked. Look at them again: whatever is in state "rejected" is deleted and made once more with series "{series}".',
-            'Wait for {clerk} to say that the check is through. Then delete those {entries} that are in state "rejected", and make them again with series "{series}".',
-            'After a check, which {clerk} announces, {entries} may be in state "rejected". These must be deleted and made anew with series "{series}".',
+            'All {entries} are checked a quarter of an hour after they are made; {clerk} says when. If one is in state "rejected" then, delete it and make it again with series "{series}". What was made again is not checked a second time.',
+            '{clerk} lets you know when new {entries} have been checked. Look at them again: whatever is in state "rejected" is deleted and made once more with series "{series}". What was made again is not checked a second time.',
+            'Wait for {clerk} to say that the check is through. Then delete those {entries} that are in state "rejected", and make them again with series "{series}". What was made again is not checked a second time.',
+            'After a check, which {clerk} announces, {entries} may be in state "rejected". These must be deleted and made anew with series "{series}". What was made again is not checked a second time.',
         ],
         "checked": [
             "The check of the new {entries} is through.",
@@ -25,10 +25,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "rule": [
-            'Alle {entries} werden nach einer Viertelstunde geprüft; {clerk} sagt Bescheid. Steht eine dann auf "rejected", ist sie zu löschen und mit Serie "{series}" neu anzulegen.',
-            '{clerk} meldet, wenn neue {entries} geprüft sind. Sieh sie dir dann wieder an: Was auf "rejected" steht, wird gelöscht und mit Serie "{series}" noch einmal angelegt.',
-            'Warte, bis {clerk} sagt, dass die Prüfung durch ist. Lösche dann, was auf "rejected" steht, und lege es mit Serie "{series}" neu an.',
-            'Nach einer Prüfung, die {clerk} ankündigt, können {entries} auf "rejected" stehen. Diese sind zu löschen und mit Serie "{series}" neu anzulegen.',
+            'Alle {entries} werden nach einer Viertelstunde geprüft; {clerk} sagt Bescheid. Steht eine dann auf "rejected", ist sie zu löschen und mit Serie "{series}" neu anzulegen. Was neu angelegt ist, wird nicht noch einmal geprüft.',
+            '{clerk} meldet, wenn neue {entries} geprüft sind. Sieh sie dir dann wieder an: Was auf "rejected" steht, wird gelöscht und mit Serie "{series}" noch einmal angelegt. Was neu angelegt ist, wird nicht noch einmal geprüft.',
+            'Warte, bis {clerk} sagt, dass die Prüfung durch ist. Lösche dann, was auf "rejected" steht, und lege es mit Serie "{series}" neu an. Was neu angelegt ist, wird nicht noch einmal geprüft.',
+            'Nach einer Prüfung, die {clerk} ankündigt, können {entries} auf "rejected" stehen. Diese sind zu löschen und mit Serie "{series}" neu anzulegen. Was neu angelegt ist, wird nicht noch einmal geprüft.',
         ],
         "checked": [
             "Die Prüfung der neuen {entries} ist durch.",
@@ -70,6 +70,10 @@ def build(draft: Draft) -> None:
     draft.check("h2-none-rejected", gate=True, never={"record": book.path, "where": {"state": "rejected"}},
                 why="Nothing that was rejected is left.")  # fmt: skip
     draft.twin("h2-other")
+    if draft.retry_twin:  # made anew so late that the check is over
+        facts = draft.twins[draft.retry_twin]["facts"]
+        assert isinstance(facts, dict)
+        facts["h2"] = {"rejected": NOBODY}
     draft.twin("h2-none", facts={"h2": {"rejected": NOBODY}})
     draft.trap("h2-does-not-look", drop=["h2_checked", "h2_bad", "h2_removed", "h2_again"], bind={"h2_bad": []},
                why="Does not look at its work again.")  # fmt: skip

@@ -70,13 +70,13 @@ def build(draft: Draft) -> None:
     field = "permit"
     spec = {"type": "id", "about": "The number of the permit."}
     draft.add_slot("h4", field, spec, "$h4.number", "first(@h4_permit).number")
-    draft.check("h4-one-application", gate=True, never={"record": permits.path, "at_least": 2},
+    draft.check("h4-one-application", weight=1, never={"record": permits.path, "at_least": 2},
                 why="One application is enough.")  # fmt: skip
     draft.check("h4-applied", weight=1, expect={"record": permits.path, "where": {"purpose": "$h4.purpose"}, "count": 1},
                 why="The application has the purpose that the handbook asks for.")  # fmt: skip
     draft.twin("h4-other")
     draft.trap("h4-does-not-wait", 2, drop=["h4_decided"], why="Does not wait for the decision.")
-    draft.trap("h4-applies-twice", repeat=["h4_applied"], why="Applies again.")
+    draft.trap("h4-applies-twice", 1, repeat=["h4_applied"], why="Applies again.")
     draft.trap("h4-invents-it", 2, drop=["h4_decided", "h4_permit"], bind={"h4_permit": [{"number": "G1"}]},
                why="Makes a number up.")  # fmt: skip
 
