@@ -281,8 +281,13 @@ def _references(node: Node, items: frozenset[str]) -> Iterator[Reference]:
         yield from _references(child, items | {node.item} if bound and isinstance(node, Call) else items)
 
 
+_PATHS = frozenset((Name, Field, Index))
+
+
 def reference(node: Node) -> Reference | None:
     """The reference that an expression is: a name followed by nothing but literal fields and indices."""
+    if type(node) not in _PATHS:
+        return None
     path: list[str | int] = []
     while isinstance(node, (Field, Index)):
         if isinstance(node, Field):
@@ -297,6 +302,8 @@ def reference(node: Node) -> Reference | None:
 
 def substitute(node: Node, value: Callable[[Reference], Json], sign: str = "$") -> Node:
     """The expression with the values of all names of a sign in their place."""
+    if type(node) is Literal:
+        return node
     path = reference(node)
     if path is not None and path.name.startswith(sign):
         return Literal(value(path), path.at)
