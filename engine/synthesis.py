@@ -26,16 +26,13 @@ import trio
 from ..worlds.reading import read_environment
 from ..worlds.synth import receipt as receipts
 from ..worlds.synth.coverage import covered, reachable_pairs
+from ..worlds.synth.family import families
 from ..worlds.synth.making import identity
 from ..worlds.synth.near import evenness, four_gram_overlap, near_duplicates
 from ..worlds.synth.origin import Origin
 from ..worlds.synth.producing import Product, produce, wanted
 from ..worlds.synth.validators.determinism import probe
 from .playing import play_program
-
-SAMPLE = 50
-"""So many environments are played in other processes, with other hash seeds."""
-
 
 LEDGER = "products.jsonl"
 """What came of each origin, a line each, as they were finished; the next production goes on from there."""
@@ -48,7 +45,7 @@ class Made(msgspec.Struct, frozen=True):
     product: Product
     """Without text and receipt: these are files."""
     content: str = ""
-    """SHA-256 of the environment's file; empty where there is none."""
+    """SHA-256 of the environment's file and its receipt; empty where there are none."""
 
 
 def place(folder: Path, origin: Origin) -> Path:
@@ -62,22 +59,26 @@ class Workshop:
     def __init__(self, folder: Path, release: str) -> None:
         self.folder = folder
         self._release = release
-        self._known = {identity(made.product.origin): made for made in self._read()}
+        self._known = dict(self._read())
 
-    def _read(self) -> Iterator[Made]:
+    def _read(self) -> Iterator[tuple[str, Made]]:
+        """What was made, by identity. A line that was cut off, or damaged, or of another release, says nothing."""
         try:
             lines = (self.folder / LEDGER).read_bytes().splitlines()
         except FileNotFoundError:
             return
         for line in lines:
-            with suppress(msgspec.MsgspecError):  # a line that was cut off, or of another release: made again
-                yield msgspec.json.decode(line, type=Made)
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                made = msgspec.json.decode(line, type=Made)
+                if made.release == self._release and made.product.origin.family in families():
+                    yield identity(made.product.origin), made
 
     def produce(self, origins: Sequence[Origin], jobs: int) -> Generator[Product, None, None]:
         """What comes of all origins, in their order, made in so many processes; what is there already is kept.
 
-        When it is closed early, what was written stays.
+        When it is closed early, what was written stays. Raises BrokenProcessPool where one of the processes was killed.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
         waiting: deque[tuple[Origin, Product | Future[Product]]] = deque()
         rest = iter(origins)
         with _processes(jobs) as submit:
@@ -91,7 +92,7 @@ class Workshop:
 
     def _kept(self, origin: Origin) -> Product | None:
         made = self._known.get(identity(origin))
-        if made is None or made.release != self._release:
+        if made is None:
             return None
         if made.content and _content(place(self.folder, origin)) != made.content:
             return None
@@ -106,9 +107,17 @@ class Workshop:
             _write(path, product.text.encode())
         slim = msgspec.structs.replace(product, text="", receipt=b"")
         made = Made(self._release, slim, _content(path) if product.text else "")
-        with (self.folder / LEDGER).open("ab") as ledger:
-            ledger.write(msgspec.json.encode(made) + b"\n")
+        self._write_line(msgspec.json.encode(made))
+        self._known[identity(product.origin)] = made
         return slim
+
+    def _write_line(self, line: bytes) -> None:
+        with (self.folder / LEDGER).open("a+b") as ledger:
+            if ledger.tell():
+                ledger.seek(-1, os.SEEK_END)
+                if ledger.read() != b"\n":  # the last line was cut off
+                    line = b"\n" + line
+            ledger.write(line + b"\n")
 
 
 @contextmanager
@@ -141,7 +150,7 @@ def _made(origin: Origin, release: str) -> Product:
 
 def _content(path: Path) -> str:
     try:
-        return sha256(path.read_bytes()).hexdigest()
+        return sha256(path.read_bytes() + receipts.path_of(path).read_bytes()).hexdigest()
     except OSError:
         return ""
 

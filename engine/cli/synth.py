@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,12 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ...agents.naming import nearest
 from ...worlds.reading import read_environment
 from ...worlds.synth import receipt as receipts
 from ...worlds.synth.capabilities.registry import FRAGMENTS
 from ...worlds.synth.contamination import contamination, read_benchmark
-from ...worlds.synth.coverage import CannotCover, Requirement, Wanted, plan
+from ...worlds.synth.coverage import CannotCover
 from ...worlds.synth.draft import KNOBS
 from ...worlds.synth.drafting import ROUNDS, Drafted
 from ...worlds.synth.family import families
@@ -32,12 +34,13 @@ from ...worlds.synth.manifest import RINGS, Manifest, Ring, manifest, member, wr
 from ...worlds.synth.origin import Origin
 from ...worlds.synth.producing import Product, wanted
 from ...worlds.synth.rewriting import Rewritten
-from ...worlds.synth.splits import check_splits, origin_of, plan_splits, requirement_of, requirements_for
+from ...worlds.synth.splits import check_splits
 from ...worlds.synth.summary import Summary, summary
 from ...worlds.writing import write
 from ..authoring import draft_environment, model_named, rewrite_environment
 from ..printable import printable
-from ..synthesis import SAMPLE, Workshop, determinism, figures, place
+from ..sets import Produce, split_set, whole_set
+from ..synthesis import Workshop, determinism, figures, place
 from ..validation import validate
 from .failures import Told
 from .interrupts import run_until_interrupted
@@ -45,9 +48,6 @@ from .options import SEED, json_option, whole
 from .places import environment_files, only_one
 from .root import INTERRUPTED, release, warn
 from .screen import Screen, print_json, say, screen
-
-TRAINED = 5
-"""With --split, the most capabilities that an environment for training has."""
 
 
 @click.group(short_help="Make environments from capabilities.")
@@ -57,14 +57,14 @@ def synth() -> None:
 
 def _depth(value: str) -> tuple[int, int]:
     low, _, high = value.partition("-")
-    if not (low.isdigit() and (high or low).isdigit() and 1 <= int(low) <= int(high or low) <= 8):
+    if not (low.isdecimal() and (high or low).isdecimal() and 1 <= int(low) <= int(high or low) <= 8):
         raise click.BadParameter(f"{value!r} is not a number of capabilities such as 3, or 1-8")
     return int(low), int(high or low)
 
 
 def _knob(value: str) -> tuple[str, int]:
     name, _, number = value.partition("=")
-    if name not in KNOBS or not number.isdigit() or int(number) > KNOBS[name].most:
+    if name not in KNOBS or not number.isdecimal() or int(number) > KNOBS[name].most:
         known = ", ".join(f"{knob}=0…{KNOBS[knob].most}" for knob in KNOBS)
         raise click.BadParameter(f"{value!r} is no knob; there are {known}")
     return name, int(number)
@@ -77,7 +77,9 @@ def _some(known: Callable[[], Sequence[str]], what: str, upper: bool = False) ->
         found = tuple(name.strip().upper() if upper else name.strip() for name in value.split(",") if name.strip())
         for name in found:
             if name not in known():
-                raise click.BadParameter(f"there is no {what} {name!r}; there are {', '.join(known())}")
+                raise click.BadParameter(
+                    f"there is no {what} {name!r}{nearest(name, known())}; there are {', '.join(known())}"
+                )
         return found
 
     return names
@@ -99,7 +101,7 @@ FAMILIES = _some(lambda: tuple(families()), "family")
 @click.option("--knob", "knobs", multiple=True, type=_knob, metavar="NAME=N", help="Difficulty: rows, near, articles.")
 @click.option("--split", type=whole(1, 100_000), help="Besides, so many for each test ring, with nothing shared.")
 @click.option("--jobs", "-j", default=os.cpu_count() or 1, type=whole(1, 512), help="Processes (all cores).")
-@click.option("--probe", default=0, type=whole(0, 10_000), help=f"Play so many under other hash seeds, too ({SAMPLE}).")
+@click.option("--probe", default=0, type=whole(0, 10_000), help="Play so many under other hash seeds, too (none).")
 @json_option
 def make_(
     out: Path,
@@ -131,10 +133,19 @@ def make_(
     choice = wanted(capabilities, of, languages or LANGUAGES, styles or STYLES, depth)
     try:
         workshop = Workshop(out, release())
-        with _produced(workshop, jobs, dict(knobs), as_json) as work:
-            made = work.rings(count, seed, choice, split) if split else {"set": work.plain(count, seed, choice)}
+        with _producing(workshop, jobs, as_json) as produce:
+            if split:
+                made = split_set(count, split, seed, choice, dict(knobs), produce)
+            else:
+                made = {"set": whole_set(count, seed, choice, dict(knobs), produce)}
     except CannotCover as error:
         raise Told(f"no such set can be planned: {error}") from None
+    except BrokenProcessPool:
+        raise Told(
+            f"a process that made environments was killed, perhaps for want of memory. What was finished is in {out}; "
+            f"the same command goes on from there, with fewer --jobs if need be",
+            1,
+        ) from None
     except KeyboardInterrupt:
         warn(f"stopped. What was finished is in {out}; the same command goes on from there.")
         return INTERRUPTED
@@ -147,43 +158,8 @@ def make_(
     return int(bool(problems) or not any(product.digest for product in products))
 
 
-class _Work:
-    """What is produced, ring by ring, with progress."""
-
-    def __init__(self, produce: Callable[[Sequence[Origin]], list[Product]], knobs: Mapping[str, int]) -> None:
-        self._produce = produce
-        self._knobs = knobs
-
-    def plain(self, count: int, seed: int, choice: Wanted) -> list[Product]:
-        return self._produce([self._origin(seed, each) for each in plan(count, seed, choice)])
-
-    def _origin(self, seed: int, each: Requirement) -> Origin:
-        return Origin(
-            seed=seed,
-            family=each.family,
-            capabilities=each.capabilities,
-            index=each.index,
-            language=each.language,
-            style=each.style,
-            knobs=self._knobs,
-        )
-
-    def rings(self, count: int, seed: int, choice: Wanted, test: int) -> dict[str, list[Product]]:
-        low, high = choice.depth
-        trained = msgspec.structs.replace(choice, depth=(min(low, TRAINED), min(high, TRAINED)))
-        splits = plan_splits(seed, trained, families=min(4, len(choice.families) - 1))
-        made: dict[str, list[Product]] = {}
-        known: list[Requirement] = []
-        for ring in RINGS:
-            requirements = requirements_for(ring, count if ring == "train" else test, splits, trained, known)
-            made[ring] = self._produce([origin_of(each, ring, splits, self._knobs) for each in requirements])
-            if ring == "train":
-                known = [requirement_of(product.origin) for product in made[ring] if product.digest]
-        return made
-
-
 @contextmanager
-def _produced(workshop: Workshop, jobs: int, knobs: Mapping[str, int], quiet: bool) -> Iterator[_Work]:
+def _producing(workshop: Workshop, jobs: int, quiet: bool) -> Iterator[Produce]:
     console = Console(file=sys.stderr)
     columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn()]
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
@@ -198,7 +174,7 @@ def _produced(workshop: Workshop, jobs: int, knobs: Mapping[str, int], quiet: bo
                     progress.update(task, advance=1, description=f"{sound} sound, {len(products) - sound} discarded")
             return products
 
-        yield _Work(produce, knobs)
+        yield produce
 
 
 def _listed(out: Path, name: str, products: Sequence[Product]) -> Manifest:
@@ -344,6 +320,8 @@ def draft(
     \b
     coworkenv synth draft laptop.yaml --capabilities A1,B1 --brief "order a laptop" --model openai:gpt-5
     """
+    if not capabilities:
+        raise click.BadParameter("--capabilities names none; see `coworkenv synth list`")
     complete = model_named(model, url=base_url)
     found = run_until_interrupted(partial(draft_environment, capabilities, brief, complete, rounds=rounds))
     if found.environment is not None and found.receipt is not None:
