@@ -61,7 +61,9 @@ BETWEEN = (
 def build(draft: Draft) -> None:
     key = draft.deed_key
     wanted = [thing for thing in draft.things if thing.wanted is not None]
-    thing = next((thing for thing in reversed(wanted) if not thing.flips and thing is not draft.sure()), wanted[-1])
+    plain = [thing for thing in wanted if not thing.flips]
+    others = [thing for thing in plain if thing is not draft.sure() or not (draft.again or draft.copies)]
+    thing = others[-1] if others else wanted[-1]
     broken = draft.facts.set("g1.broken", thing.id)
     thing.possible.append(f"{broken} != {thing.id}")
     draft.faults.append({"tool": draft.deed_tool, "args": {key: broken}, "kind": "error"})
