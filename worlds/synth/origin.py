@@ -18,8 +18,11 @@ the first half, the rings R1 to R5 the second."""
 T = TypeVar("T")
 
 
-class Origin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that determines a synthesised environment, apart from the release that makes it."""
+
+    # Defaults are written out, too: msgspec leaves out a text only where it is the very object that the default is, so
+    # an origin that was sent to another process would be encoded, and draw, otherwise than the same one made here.
 
     seed: int
     """The master seed of its set."""

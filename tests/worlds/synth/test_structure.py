@@ -193,6 +193,10 @@ def test_it_is_the_same_read_from_a_file_again(environment: Environment) -> None
     assert structural_key(again) == structural_key(environment)
 
 
+WORKFLOWS = {"D1": 2}
+"""What is planted in D1 asks for a message, or for an entry; all others have one workflow."""
+
+
 @pytest.mark.parametrize("capability", sorted(FRAGMENTS))
 def test_instances_of_one_workflow_have_one_key(capability: str) -> None:
     """Other facts, another half of the lexicon, another style and another interface; more capabilities are other."""
@@ -200,5 +204,6 @@ def test_instances_of_one_workflow_have_one_key(capability: str) -> None:
     origin = Origin(seed=5, family=family, capabilities=(capability,))
     others = [{"index": 1}, {"half": "second"}, {"style": "chatty"}, {"interface": "unseen", "half": "second"}]
     key = structural_key(make(origin))
-    assert {structural_key(make(msgspec.structs.replace(origin, **other))) for other in others} == {key}
+    keys = {structural_key(make(msgspec.structs.replace(origin, **other))) for other in others}
+    assert len({key, *keys}) <= WORKFLOWS.get(capability, 1)
     assert structural_key(make(msgspec.structs.replace(origin, capabilities=()))) != key
