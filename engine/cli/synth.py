@@ -357,18 +357,21 @@ def rewrite(paths: tuple[str, ...], articles: bool, model: str, base_url: str | 
     """Have a model reword requests, answers and announcements, and keep each wording that says the same.
 
     Numbers, dates, names, ids, negations and restrictions must all be there, nothing may be added, and the validators
-    that wording can hurt are asked again. Whatever is refused stays as it was. Receipts are made anew.
+    that wording can hurt are asked again. Whatever is refused stays as it was. Receipts are made anew. Exit code 1 if
+    nothing at all was reworded.
 
     \b
     coworkenv synth rewrite envs/ --model openai:gpt-5
     """
     complete = model_named(model, url=base_url)
     page = screen()
-    for path in _files(paths):
+    kept = 0
+    for path in list(_files(paths)):
         environment = read_environment(path)
         found = run_until_interrupted(partial(rewrite_environment, environment, complete, articles=articles))
         if found.accepted:
             run_until_interrupted(partial(_renewed, path, found))
+        kept += found.accepted
         refused = Counter(wording.reason for wording in found.wordings if wording.reason)
         if as_json:
             print_json({"file": str(path), "accepted": found.accepted, "refused": dict(refused)})
@@ -376,7 +379,7 @@ def rewrite(paths: tuple[str, ...], articles: bool, model: str, base_url: str | 
         say(page, (printable(str(path)), "bold"), f"  {found.accepted} of {len(found.wordings)} texts reworded")
         for reason, number in refused.items():
             say(page, f"    {number} refused: {printable(reason)[:200]}")
-    return 0
+    return int(kept == 0)
 
 
 def _files(paths: Sequence[str]) -> Iterator[Path]:
@@ -416,7 +419,9 @@ def contamination_(paths: tuple[str, ...], against: Path, as_json: bool) -> int:
         if as_json:
             print_json(msgspec.to_builtins(overlap))
         else:
-            say(page, printable(str(msgspec.to_builtins(overlap))))
+            say(page, (printable(overlap.environment), "bold"), f"  is like {printable(overlap.file)}")
+            shared = f": {', '.join(overlap.shared[:8])}" if overlap.shared else ""
+            say(page, printable(f"    words {overlap.words:.2f}, names and numbers {overlap.entities:.2f}{shared}"))
     if not as_json:
         say(
             page,
