@@ -139,11 +139,6 @@ def _to_gate(data: Data, at: str, _: Json) -> Data:
     return put(_if_there(data, f"{at}/weight"), f"{at}/gate", True)
 
 
-def _to_weight(data: Data, at: str, value: Json) -> Data:
-    read(data, at)
-    return put(_if_there(data, f"{at}/gate"), f"{at}/weight", _weight(value))
-
-
 def _reweight(data: Data, at: str, value: Json) -> Data:
     read(data, at)
     return put(data, at, _weight(value))
@@ -365,7 +360,6 @@ OPERATORS: Mapping[str, Operator] = {
     "add_where": _add_where,
     "add_count": _add_count,
     "to_gate": _to_gate,
-    "to_weight": _to_weight,
     "perturb": _perturb,
     "add_twin": _add_twin,
     "add_check": _add_check,

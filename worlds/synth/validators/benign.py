@@ -3,7 +3,7 @@
 Each variation of the oracle (`programs.variations`) that is allowed and that changes anything is played in the base and
 in one twin, another one for each, and must score 1. Details: `transform` (its name), `failed` (checks).
 Proposes for a check that fails: `relax_before` where it has a `before` or `after`, `loosen_matcher` without each value
-of its `mentions` that could be missed, `declare_equivalence` for its `any`; and for a gate `to_weight`, last.
+of its `mentions` that could be missed, `declare_equivalence` for its `any`.
 """
 
 from __future__ import annotations

@@ -76,8 +76,6 @@ class Failure(msgspec.Struct, frozen=True):
                 if check.claim is not None and raw is not None and len(raw.mentions) > 1:
                     rest = [value for place, value in enumerate(raw.mentions) if place != number]
                     yield Edit("loosen_matcher", pointer(*path, "mentions"), rest, 3)
-            if check.gate:
-                yield Edit("to_weight", written_at(case, self.run.variant, "checks", name), 1, 5)
 
 
 async def vary(case: Case, variations: Mapping[str, Variation]) -> list[Failure]:
