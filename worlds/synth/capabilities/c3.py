@@ -13,19 +13,19 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            'Only those are due whose figure under "{amount_field}" in {register} is not yet the one in {service}; where they agree, somebody has done it already. Give me both figures for each number that differs.',
-            'Compare with {service} first: where it has the same figure under "{amount_field}" as {register}, it was dealt with last week. Only the others are left; list these for me, number and both figures.',
-            'Some were done by a colleague: there {service} has the same figure under "{amount_field}" as {register}. Leave those alone. Send me each number that is still off, with the one figure and the other.',
-            'Whatever has the same figure under "{amount_field}" in {register} and in {service} is settled, so leave it. The job is about the others; I need their numbers with both figures.',
+            'Only those are due whose figure under "{amount_field}" in {register} is not yet the one in {service}; where they agree, nothing is left to do. Give me both figures for each number that differs.',
+            'Compare with {service} first: where it has the same figure under "{amount_field}" as {register}, there is nothing to do. Only the others are left; list these for me, number and both figures.',
+            'Not all of them are due: where {service} has the same figure under "{amount_field}" as {register}, leave it alone. Send me each number that is still off, with the one figure and the other.',
+            'Whatever has the same figure under "{amount_field}" in {register} and in {service} is in order, so leave it. The job is about the others; I need their numbers with both figures.',
         ],
         "differ": ["These differ: {list}.", "The figures diverge for {list}.", "There is a difference in {list}.", "Off are {list}."],
     },
     "de": {
         "request": [
-            'Fällig ist es nur, wo unter "{amount_field}" in {register} noch nicht derselbe Wert steht wie in {service}; wo beide gleich sind, hat es schon jemand erledigt. Nenn mir zu jeder Nummer mit Abweichung beide Werte.',
-            'Vergleiche vorher mit {service}: Was dort unter "{amount_field}" denselben Wert hat wie in {register}, ist letzte Woche schon erledigt worden. Liste mir den Rest auf, Nummer und beide Werte.',
-            'Einen Teil hat eine Kollegin schon gemacht: Da hat {service} denselben Wert unter "{amount_field}" wie {register}, das lässt du. Schick mir jede Nummer, bei der es noch nicht stimmt, mit dem einen und dem anderen Wert.',
-            'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, ist erledigt und bleibt, wie es ist. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
+            'Fällig ist es nur, wo unter "{amount_field}" in {register} noch nicht derselbe Wert steht wie in {service}; wo beide gleich sind, ist nichts zu tun. Nenn mir zu jeder Nummer mit Abweichung beide Werte.',
+            'Vergleiche vorher mit {service}: Was dort unter "{amount_field}" denselben Wert hat wie in {register}, da ist nichts zu tun. Liste mir den Rest auf, Nummer und beide Werte.',
+            'Nicht alles ist fällig: Wo {service} denselben Wert unter "{amount_field}" hat wie {register}, lässt du es. Schick mir jede Nummer, bei der es noch nicht stimmt, mit dem einen und dem anderen Wert.',
+            'Was in {register} und in {service} denselben Wert unter "{amount_field}" hat, ist in Ordnung und bleibt, wie es ist. Um die anderen geht es; ich brauche ihre Nummern mit beiden Werten.',
         ],
         "differ": ["Diese weichen ab: {list}.", "Auseinander geht es bei {list}.", "Einen Unterschied gibt es bei {list}.", "Abweichungen: {list}."],
     },

@@ -11,10 +11,10 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            "{the} is in {service}.",
-            "Look {the} up in {service}.",
-            "{service} knows {the}.",
-            "You find {the} under {service}.",
+            "Enter {the}, too; it is in {service}.",
+            "Look {the} up in {service} and put it in.",
+            "Don't forget to enter {the}, which is in {service}.",
+            "You find {the} under {service}; it has to be entered as well.",
         ],
         "rule": [
             'Figures in {service} only count if their field "as_of" is today. Otherwise have {expert} refresh them, and read them again.',
@@ -32,10 +32,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            "In {service} steht {the}.",
-            "Schlag {the} in {service} nach.",
-            "{service} kennt {the}.",
-            "Du findest {the} unter {service}.",
+            "Trag auch {the} ein; das steht in {service}.",
+            "Schlag {the} in {service} nach und trag das ein.",
+            "Vergiss nicht, {the} einzutragen, so wie in {service}.",
+            "Einzutragen ist auch {the}, nachzulesen in {service}.",
         ],
         "rule": [
             'Werte in {service} gelten nur, wenn unter "as_of" der heutige Tag steht. Sonst muss {expert} sie auffrischen, danach ist neu zu lesen.',
@@ -55,7 +55,7 @@ PHRASES: Phrases = {
 WORDS = (
     "refresh", "refreshed", "refreshing", "update", "updated", "up to date", "outdated", "stale", "not from today",
     "auffrischen", "Auffrischung", "auffrischst", "frischst", "aufgefrischt", "aktualisieren", "aktualisierst", "Aktualisierung",
-    "aktualisiert", "veraltet", "nicht von heute",
+    "aktualisiert", "aktualisiere", "frische", "auffrische", "neuesten Stand", "veraltet", "nicht von heute",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def build(draft: Draft) -> None:
     guise = draft.guise("quantity", "code", "choice", "place")
     domain, words = draft.domain(guise), draft.called(guise)
     expert = draft.person("expert")
-    old, new = (draft.facts.choose(f"c4.{name}", domain, guise.kind) for name in ("old", "new"))
+    old, _ = (draft.facts.choose(f"c4.{name}", domain, guise.kind) for name in ("old", "new"))
     draft.facts.choose("c4.new", domain, guise.kind, twin="c4-other")
     draft.facts.choose("c4.as_of", [day.isoformat() for day in draft.workdays(-9, 0)])
     draft.facts.set("today", draft.start.isoformat())
@@ -79,11 +79,15 @@ def build(draft: Draft) -> None:
     ask = draft.ask("c4", expert, draft.text(PHRASES, "ask", **words), {"c4": True}, list(WORDS),
                     draft.text(PHRASES, "say"), after="14m", phase=ASK, step="c4_refreshed")  # fmt: skip
     ask.oracle |= {"if": stale, "uses": ["rules"]}
-    change = {"update": board.path, "where": {"name": name}, "set": {"value": new, "as_of": "$today"}}
+    current = "=choose($c4.as_of == $today, $c4.old, $c4.new)"
+    change = {"update": board.path, "where": {"name": name}, "set": {"value": current, "as_of": "$today"}}
     draft.event(name="c4-refresh", when={"gave": f"{expert}.c4"}, after="1s", changes=[change])
     draft.step(LATE, "c4_again", call=find, args={"name": name}, condition="@c4_refreshed", uses=["c4_refreshed"])
     draft.slot("c4", guise, "choose($c4.as_of == $today, $c4.old, $c4.new)",
                "choose(@c4_again, first(@c4_again).value, first(@c4_row).value)")  # fmt: skip
+    draft.check("c4-no-needless-refresh", weight=1, condition="$c4.as_of == $today", why="What is fresh needs no refresh.",
+                never={"gave": f"{expert}.c4"})  # fmt: skip
+    draft.trap("c4-asks-anyway", 1, change={"c4_refreshed.if": None}, why="Has refreshed what is fresh.")
     draft.twin("c4-other")
     draft.twin("c4-fresh", facts={"c4": {"as_of": draft.start.isoformat()}})
     draft.trap("c4-uses-stale", 2, drop=["c4_refreshed", "c4_again"], why="Uses what is out of date.")

@@ -12,10 +12,10 @@ from .fragment import Fragment, Stage
 PHRASES: Phrases = {
     "en": {
         "request": [
-            "{the} is in {service}. And don't start before {expert} gives you the green light; ask.",
-            "Ask {expert} for the green light first. You find {the} in {service}.",
-            "{service} has {the}. {expert} has to give the green light before you start.",
-            "Before anything happens, get the green light from {expert}. Then use {the} from {service}.",
+            "Enter {the} as well, from {service}. And don't start before {expert} gives you the green light; ask.",
+            "Ask {expert} for the green light first. Then enter {the}, too, which is in {service}.",
+            "{the} has to be entered, too; {service} has it. {expert} has to give the green light before you start.",
+            "Before anything happens, get the green light from {expert}. Then enter {the} from {service}, too.",
         ],
         "rule": [
             "{service} changes over the day without notice. What counts is what it says when the work is done.",
@@ -38,10 +38,10 @@ PHRASES: Phrases = {
     },
     "de": {
         "request": [
-            "In {service} steht {the}. Und fang erst an, wenn {expert} grünes Licht gibt; frag danach.",
-            "Hol dir zuerst grünes Licht von {expert}. Du findest {the} in {service}.",
-            "In {service} findest du {the}. Bevor du anfängst, muss {expert} grünes Licht geben.",
-            "Bevor etwas geschieht, brauchst du grünes Licht von {expert}. Danach nimm {the} aus {service}.",
+            "Trag auch {the} aus {service} ein. Und fang erst an, wenn {expert} grünes Licht gibt; frag danach.",
+            "Hol dir zuerst grünes Licht von {expert}. Trag dann auch {the} ein, wie in {service} zu lesen.",
+            "Einzutragen ist auch {the} aus {service}. Bevor du anfängst, muss {expert} grünes Licht geben.",
+            "Bevor etwas geschieht, brauchst du grünes Licht von {expert}. Danach trägst du auch {the} aus {service} ein.",
         ],
         "rule": [
             "Was in {service} steht, ändert sich über den Tag ohne Ansage. Es zählt, was dort steht, wenn die Arbeit getan wird.",
@@ -78,7 +78,7 @@ def build(draft: Draft) -> None:
     service = f'"{board.service}"'
     draft.request(PHRASES, "request", service=service, **words)
     draft.article("moving-values", draft.text(PHRASES, "rule", service=service))
-    draft.ask("e3", expert, draft.text(PHRASES, "ask"), {"e3": True}, ["green light", "grünes Licht"],
+    draft.ask("e3", expert, draft.text(PHRASES, "ask"), {"e3": True}, ["green light", "green-light", "go-ahead", "grünes Licht", "das grüne Licht", "grüne Licht"],
               draft.text(PHRASES, "say"), after="22m", phase=ASK, step="e3_go")  # fmt: skip
     change = {"update": board.path, "where": {"name": name}, "set": {"value": new}}
     draft.event(name="e3-change", when={"said": expert}, after="7m", changes=[change])

@@ -31,7 +31,7 @@ PHRASES: Phrases = {
             "Dazu gehört ein Anruf bei der Person, die {owner_field} nennt: um {time} auf ihrer Uhr (schlag sie in {service} nach), {days} Arbeitstage vor {due_field}, ohne Wochenenden. Eingetragen wird nach unserer Uhr.",
             "Halte noch fest, wann wir anrufen, und zwar bei der Person unter {owner_field}. Es ist um {time} in ihrem Büro, das in {service} steht, {days} Arbeitstage vor {due_field}, nur Montag bis Freitag; rechne in unsere Zeit um.",
         ],
-        "about": ["Wann darüber telefoniert wird, in unserer Zeit ({home}), ohne Zeitverschiebung dahinter.", "Der Zeitpunkt des Anrufs nach unserer Uhr ({home}), ohne Zeitverschiebung dahinter."],
+        "about": ["Wann darüber telefoniert wird, in unserer Zeit ({home}), ohne Zeitzonenangabe.", "Der Zeitpunkt des Anrufs nach unserer Uhr ({home}), ohne Zeitzonenangabe."],
     },
 }  # fmt: skip
 FIELD = Pool(known=("call_at", "call_time"), unseen=("ring_at", "phone_slot"))

@@ -54,7 +54,8 @@ PHRASES: Phrases = {
     },
 }
 LEFT = (*NO_WORDS, "left out", "left", "skipped", "excluded", "except", "held", "untouched", "exception", "exempt",
-        "ausgenommen", "ausgelassen", "weggelassen", "Ausnahme", "außer", "zurückgestellt", "liegen gelassen")  # fmt: skip
+        "ausgenommen", "ausgelassen", "weggelassen", "Ausnahme", "außer", "zurückgestellt", "liegen gelassen", "exceptions", "hold", "on hold", "stays", "stay", "remains", "remain", "exempted",
+    "bleibt", "bleiben", "Ausnahmen", "gesperrt", "unverändert", "unchanged")  # fmt: skip
 """By these words it is understood that something was not done."""
 FIELDS = ("mark", "flag", "remark", "note_code")
 MARKS = ("hold", "disputed", "sealed", "parked", "embargo", "frozen")
