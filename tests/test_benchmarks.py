@@ -22,4 +22,6 @@ def test_every_figure_is_measured() -> None:
     assert all(row["events/s"] > 0 and row["ratio"] > 0 for row in figures["floors"])
     assert figures["episodes"]["mean bytes"] >= 250
     assert figures["episodes"]["record events and tool results"] >= 0.3
+    assert all(figure > 0 for figure in figures["synthesis"].values())
+    assert figures["synthesis"]["capabilities in one, mean"] > 1
     assert abs(sum(figures["profile"].values()) - 1) < 0.1
