@@ -381,7 +381,7 @@ class Draft:
     def article(self, name: str, text: str, title: str = "", **more: Json) -> str:
         """An article of the handbook about the topic `name`; the oracle has it as this expression."""
         german = self.lexicon.titles.get(name, "") if self.origin.language == "de" else ""
-        title = title or german or name.replace("-", " ").capitalize()
+        title = title or german or (name if " " in name else name.replace("-", " ")).capitalize()
         topic = title.lower()
         self.handbook_articles.append({"topic": topic, "title": title, "text": text, **more})
         return f"first(where(@rules as rule, rule.topic == '{topic}')).text"

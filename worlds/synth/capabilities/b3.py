@@ -109,10 +109,14 @@ def _checks(draft: Draft, stage: str, sure: Thing, out: Sequence[Thing], kept: S
         draft.check(f"b3-sent-{thing.name}", weight=2 if thing is sure else 1, condition=condition,
                     expect={"record": draft.book.path, "where": _sent(draft, stage, thing), "count": 1},
                     why=f"What is prepared for {thing.name} is sent off.")  # fmt: skip
-    for thing in (sure, *kept):
-        draft.check(f"b3-kept-{thing.name}", gate=True, condition=f"not ({direct})" if thing is sure else None,
-                    never={"record": draft.book.path, "where": _sent(draft, stage, thing)},
-                    why=f"What is prepared for {thing.name} stays where it is.")  # fmt: skip
+    for thing in (sure, *out, *kept):
+        allowed = [thing.ref("done")] if draft.may_vary(thing) and thing not in kept else []
+        allowed += [direct] if thing is sure else []
+        if allowed or thing in kept:
+            condition = f"not ({' and '.join(allowed)})" if allowed else None
+            draft.check(f"b3-kept-{thing.name}", gate=True, condition=condition,
+                        never={"record": draft.book.path, "where": _sent(draft, stage, thing)},
+                        why=f"What is prepared for {thing.name} stays where it is.")  # fmt: skip
 
 
 def _sent(draft: Draft, stage: str, thing: Thing) -> dict[str, Json]:

@@ -27,10 +27,10 @@ async def test_without_the_decision_the_number_is_wrong(trap: str) -> None:
         assert all(name.startswith("h4-permit") for name in wrong)
 
 
-async def test_applying_twice_trips_a_gate() -> None:
+async def test_applying_twice_costs_a_point() -> None:
     case = await tried("H4")
     assert "h4-one-application" in await failed(case, "h4-applies-twice")
-    assert set((await scores(case, "h4-applies-twice")).values()) == {0}
+    assert max((await scores(case, "h4-applies-twice")).values()) < 1
 
 
 @pytest.mark.parametrize("seed", range(3))
