@@ -13,7 +13,8 @@ import msgspec
 
 from ...events.event import Json
 from ..environment import FORMAT, Environment
-from .draft import DEED, OTHER_NUMBERS, REPORT, SOURCE, Draft, Phrases, Slot, System, Tell, Thing
+from .draft import DEED, OTHER_NUMBERS, REPORT, SOURCE, Draft, Phrases
+from .pieces import Slot, System, Tell, Thing
 from .solving import Solution
 
 PHRASES: Phrases = {

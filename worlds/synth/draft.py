@@ -17,8 +17,9 @@ import msgspec
 
 from ...events.event import Json
 from .family import Family, Guise, Lexicon, Pool, Store, Words, cents, guises, lexicon, stores
-from .grammar import LANGUAGES, Grammar, halved
+from .grammar import LANGUAGES, Grammar, capital, halved
 from .origin import Draw, Origin
+from .pieces import Ask, Column, Guard, Slot, System, Tell, Thing
 from .solving import Facts
 
 T = TypeVar("T")
@@ -57,103 +58,6 @@ OTHER_NUMBERS = "other-numbers"
 """The twin that every environment has."""
 
 
-class Thing:
-    """One record of the register. `name` is its group of facts."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.wanted: list[str] | None = None
-        """Conditions, as expressions over facts, under which the job is about it: all must hold. None: never."""
-        self.values: dict[str, Json] = {}
-        """What it has in fields that are special to it."""
-        self.group = ""
-        """The capability that brought it, if one did."""
-        self.used: set[str] = set()
-        """Attributes that something refers to."""
-        self.flips = False
-        """Whether the job is about it in some variants only."""
-        self.possible: list[str] = []
-        """Conditions, as `wanted`, under which it can be done at all; where they do not hold, trying fails."""
-
-    def ref(self, attribute: str) -> str:
-        """`$t1.amount`: one of `id`, `label`, `amount`, `category`, `owner`, `due`, or of the capabilities' own; or
-        `chosen` (the job is about it), `tried` (and nobody refuses it) and `done` (and it can be done)."""
-        self.used.add(attribute)
-        return f"${self.name}.{attribute}"
-
-    @property
-    def id(self) -> str:
-        return self.ref("id")
-
-    @property
-    def label(self) -> str:
-        return self.ref("label")
-
-
-class Column(msgspec.Struct):
-    """A field that a capability gives to all things; `field` is its name in the register."""
-
-    field: str
-    spec: dict[str, Json]
-    value: Callable[[Thing], Json]
-    """What a thing has there, unless it has one of its own in `values`."""
-
-
-class Slot(msgspec.Struct):
-    """A field of what is done, beside the thing: `deed` writes it, a check looks at it."""
-
-    name: str
-    """Whose it is: `a1`."""
-    field: str
-    spec: dict[str, Json]
-    truth: Callable[[Thing], str]
-    """The author's side: an expression over facts for a thing, without the sign."""
-    seen: str
-    """The agent's side: an expression over `@steps` and `it`."""
-    final: Callable[[Thing], str] | None = None
-    """What it is in the end, where somebody changes their mind."""
-    common: bool = True
-    """Whether it is the same for all things."""
-    guise: Guise | None = None
-
-
-class Ask(msgspec.Struct):
-    """A question of the oracle to a person, and the rule by which it is answered."""
-
-    name: str
-    """Whose it is: `a1`."""
-    step: str
-    person: str
-    gives: tuple[str, ...]
-    reply: dict[str, Json]
-    """The rule in the file; to be changed by those who make people slow."""
-    oracle: dict[str, Json]
-
-
-class Tell(msgspec.Struct):
-    """A sentence of the final report, and what a check looks for in it."""
-
-    name: str
-    text: str
-    mentions: tuple[Json, ...] = ()
-    any: tuple[str, ...] = ()
-    truth: str | None = None
-    """When it has to be said: an expression over facts; always where None."""
-    seen: str | None = None
-    """When the oracle says it: over steps."""
-    to: str | None = None
-    """To whom; the requester where None."""
-    weight: int = 1
-    after_deed: bool = True
-
-
-class Guard(msgspec.Struct):
-    """Something on which it depends whether anything is done at all."""
-
-    truth: str
-    seen: str
-
-
 class Draft:
     """What a workflow comes to, so far."""
 
@@ -166,7 +70,7 @@ class Draft:
         self._names = origin.draw("interface")
         self._people = origin.draw("people")
         self._values = origin.draw("values")
-        self._guises = self._shuffled_guises(origin.draw("guises"))
+        self._guises = origin.draw("guises").shuffled(guises())
         self.words: dict[str, str] = _words(family.words[origin.language])
         """What `{name}`s stand for in phrases."""
         self.start = _monday(origin.draw("start"))
@@ -232,11 +136,7 @@ class Draft:
 
     def text(self, phrases: Phrases, name: str, **words: str) -> str:
         """A phrase of a capability in the language of the environment, filled; it starts with a capital."""
-        filled = self.grammar.phrase(phrases[self.origin.language][name], {**self.words, **words})
-        return filled[:1].upper() + filled[1:]
-
-    def _shuffled_guises(self, draw: Draw) -> list[Guise]:
-        return draw.shuffled(guises())
+        return capital(self.grammar.phrase(phrases[self.origin.language][name], {**self.words, **words}))
 
     def guise(self, *kinds: str) -> Guise:
         """A kind of value that no other slot has. Raises `NoGuise` if none of these kinds is left."""
@@ -456,9 +356,8 @@ class Draft:
 
     def amounts(self, low: int, high: int, count: int = 40) -> list[Json]:
         """Sums or numbers in the register's kind."""
-        if self.family.register.amount.cents:
-            return list(self._values.sample(cents(low, high), count))
-        return list(self._values.sample(range(low, high), min(count, high - low)))
+        kind = self.money if self.family.register.amount.cents else self.numbers
+        return kind(low, high, count)
 
     def money(self, low: int, high: int, count: int = 40) -> list[Json]:
         """Sums of money with two places."""
@@ -478,9 +377,8 @@ class Draft:
 
     def half_articles(self) -> list[dict[str, Json]]:
         """Articles of the handbook that have nothing to do with the job."""
-        articles = self.lexicon.articles[self.origin.language]
-        chosen = articles[0 if self.origin.half == "first" else 1 :: 2]
-        some = chosen[: self.knob("articles")]
+        articles = halved(self.lexicon.articles[self.origin.language], self.origin.half)
+        some = articles[: self.knob("articles")]
         return [{"topic": title.lower(), "title": title, "text": text} for title, text in some]
 
     def knob(self, name: str) -> int:
@@ -527,8 +425,7 @@ class Draft:
 
     def step(self, phase: int, name: str, **step: Json) -> dict[str, Json]:
         """A step of the oracle; `condition` stands for `if`."""
-        made: dict[str, Json] = {"as": name}
-        made |= {("if" if key == "condition" else key): value for key, value in step.items() if value is not None}
+        made = {"as": name, **_spelt(step)}
         self._steps.append((phase, len(self._steps), made))
         return made
 
@@ -545,7 +442,7 @@ class Draft:
     ) -> Slot:
         """A field of what is done that has no guise."""
         value = truth if callable(truth) else lambda thing: truth
-        made = Slot(name, field, spec, value, seen, common=not callable(truth), **more)
+        made = Slot(name, field, spec, value, seen, **more)
         self.book.fields[field] = spec
         self.slots.append(made)
         return made
@@ -576,9 +473,7 @@ class Draft:
 
     def check(self, name: str, **check: Json) -> None:
         """A check; `condition` stands for `if`."""
-        self.checks[name] = {
-            ("if" if key == "condition" else key): value for key, value in check.items() if value is not None
-        }
+        self.checks[name] = _spelt(check)
 
     def trap(self, name: str, loses: int = 0, **trap: Json) -> None:
         """A plausible bad agent. In some variant it trips a gate, or it loses checks of at least this weight."""
@@ -605,33 +500,7 @@ class Draft:
 
     def event(self, **entry: Json) -> None:
         """An entry of the timeline; `sender` stands for `from`."""
-        self.timeline.append({("from" if key == "sender" else key): value for key, value in entry.items()})
-
-
-class System:
-    """A system of record with one collection."""
-
-    def __init__(self, service: str, collection: str, prefix: str, about: str, shape: dict[str, Any]) -> None:
-        self.service = service
-        self.collection = collection
-        self.prefix = prefix
-        self.about = about
-        self.shape = shape
-        """The collection as the file has it: `can`, `fields`, `pages`."""
-        self.names: dict[str, str] = {}
-        """Fields by what they are: `label`, `amount`."""
-        self.tools: dict[str, dict[str, Any]] = {}
-        """Special tools; what they take is filled in last, when all fields are known."""
-        self.records: list[dict[str, Json]] = []
-
-    @property
-    def path(self) -> str:
-        return f"{self.service}.{self.collection}"
-
-    @property
-    def fields(self) -> dict[str, dict[str, Any]]:
-        fields: dict[str, dict[str, Any]] = self.shape["fields"]
-        return fields
+        self.timeline.append(_spelt(entry))
 
 
 def read_off(article: str, text: str, fact: str) -> str:
@@ -650,6 +519,12 @@ def read_off(article: str, text: str, fact: str) -> str:
 
 class NoGuise(ValueError):
     """A workflow needs more kinds of values than there are."""
+
+
+def _spelt(part: Mapping[str, Json]) -> dict[str, Json]:
+    """A part as the file spells it: without what is None, and with keys that Python keeps for itself."""
+    keys = {"condition": "if", "sender": "from"}
+    return {keys.get(key, key): value for key, value in part.items() if value is not None}
 
 
 def _words(words: Words) -> dict[str, str]:

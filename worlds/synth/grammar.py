@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from .origin import Draw, Half
+
+T = TypeVar("T")
 
 LANGUAGES = ("en", "de")
 STYLES = ("plain", "terse", "chatty", "formal", "hurried")
@@ -89,19 +92,17 @@ class Grammar:
         opening = self._draw.choice(halved(manner.opening, self._half))
         closing = self._draw.choice(halved(manner.closing, self._half))
         if self.style == "hurried":
-            sentences = [_hurried(sentence) for sentence in sentences]
-        if self.style == "hurried":
-            return between.join(part for part in (opening, *sentences, closing) if part)
+            return between.join(part for part in (opening, *map(_hurried, sentences), closing) if part)
         return " ".join(part for part in (opening, between.join(sentences), closing) if part)
 
 
-def halved(alternatives: Sequence[str], half: Half) -> Sequence[str]:
+def halved(alternatives: Sequence[T], half: Half) -> Sequence[T]:
     """The alternatives of one half; all of a list of one."""
     return alternatives if len(alternatives) < 2 else alternatives[0 if half == "first" else 1 :: 2]
 
 
 def filled(phrase: str, words: Mapping[str, str]) -> str:
-    """A phrase with its `{name}`s put in, also those inside of what was put in. The first letter is a capital."""
+    """A phrase with its `{name}`s put in, also those inside of what was put in."""
     for _ in range(3):
         phrase = _WORD.sub(lambda match: words[match[1]], phrase)
     return phrase

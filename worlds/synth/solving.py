@@ -76,9 +76,9 @@ class Facts:
         return Solution(self._fixed, {key: values[key] for key in self._domains})
 
     def _check_room(self) -> None:
-        """Raises `Unsolvable` where more facts must differ than there are values; a search would find out much later."""
+        """Raises `Unsolvable` where more facts must differ than there are values; a search would find out far later."""
         for kind, names in self._families.items():
-            for domain in {self._domains[name] for name in names}:
+            for domain in dict.fromkeys(self._domains[name] for name in names):
                 room = frozenset(domain)
                 crowd = [name for name in names if room.issuperset(self._domains[name])]
                 if len(crowd) > len(room):

@@ -6,7 +6,8 @@ the other side of a thing, in another the values are others.
 
 from __future__ import annotations
 
-from ..draft import LOOK, Draft, Phrases, Thing, read_off
+from ..draft import LOOK, Draft, Phrases, read_off
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

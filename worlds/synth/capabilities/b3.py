@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....events.event import Json
-from ..draft import REACT, Draft, Phrases, Thing
+from ..draft import REACT, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

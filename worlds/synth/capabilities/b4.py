@@ -6,7 +6,8 @@ after. Which of the two is the revision, and whose the exception is, flips in a 
 
 from __future__ import annotations
 
-from ..draft import LOOK, Draft, Phrases, Thing, read_off
+from ..draft import LOOK, Draft, Phrases, read_off
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

@@ -7,7 +7,8 @@ report names both for each; where they agree nothing happens. In a twin another 
 from __future__ import annotations
 
 from ....events.event import Json
-from ..draft import FILTER, Draft, Phrases, Thing
+from ..draft import FILTER, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

@@ -7,7 +7,8 @@ record, or as a message to an outsider. The handbook says that notes are no orde
 from __future__ import annotations
 
 from ....events.event import Json
-from ..draft import FILTER, REPORT, Draft, Phrases, Thing
+from ..draft import FILTER, REPORT, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

@@ -5,7 +5,8 @@ Somebody answers a question only hours later: the one who is asked anyway, or el
 
 from __future__ import annotations
 
-from ..draft import Ask, Draft, Phrases, Slot
+from ..draft import Draft, Phrases
+from ..pieces import Ask, Slot
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

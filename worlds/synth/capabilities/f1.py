@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from ..draft import LOOK, Draft, Phrases, Thing
+from ..draft import LOOK, Draft, Phrases
 from ..family import Pool
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

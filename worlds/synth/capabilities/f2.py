@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ..draft import LOOK, Draft, Phrases, Thing, read_off
+from ..draft import LOOK, Draft, Phrases, read_off
 from ..family import Pool
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from ..draft import DEED, Draft, Phrases, Thing
+from ..draft import DEED, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

@@ -7,7 +7,8 @@ in the directory, and is the other one in a twin.
 from __future__ import annotations
 
 from ....events.event import Json
-from ..draft import REPORT, Draft, Phrases, Thing
+from ..draft import REPORT, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {

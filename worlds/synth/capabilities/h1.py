@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ....events.event import Json
-from ..draft import FILTER, NO_WORDS, REPORT, Draft, Phrases, Thing
+from ..draft import FILTER, NO_WORDS, REPORT, Draft, Phrases
+from ..pieces import Thing
 from .fragment import Fragment, Stage
 
 PHRASES: Phrases = {
