@@ -17,8 +17,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import trio
@@ -126,7 +128,7 @@ def _processes(jobs: int) -> Iterator[Callable[[Origin, str], Future[Product]]]:
     if jobs < 2:
         yield _at_once
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_serve)
     try:
         yield lambda origin, release: pool.submit(_made, origin, release)
     finally:
@@ -139,9 +141,17 @@ def _at_once(origin: Origin, release: str) -> Future[Product]:
     return future
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the process that has the files."""
+def _serve() -> None:
+    """Ctrl-C is for the process that has the files; and without that one there is nobody to work for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _made(origin: Origin, release: str) -> Product:
