@@ -14,9 +14,7 @@ from fractions import Fraction
 from ...checks.scoring import decimal_text
 from ..findings import Edit, Finding, pointer
 from ..playing import Case
-from ..programs.panel import STRONG, WEAK, kendall, mean, panel, program, ranked
-
-__all__ = ["LEAST", "find", "kendall", "panel", "ranked"]
+from ..programs.panel import STRONG, WEAK, mean, panel, program, ranked
 
 NUMBER = 25
 LEAST = Fraction(2, 5)

@@ -17,8 +17,9 @@ from ...coworker import FISHING, Mind, Planned, Rule, Rulebook, hear
 from ...environment import Person
 from ...matching import Reading, leaves, needle
 from ...world import World
-from ..findings import Edit, Finding, parts
+from ..findings import Edit, Finding
 from ..playing import Case
+from ..pointing import read, there
 from .places import told, written_at
 
 NUMBER = 13
@@ -112,24 +113,12 @@ def _words(rule: Rule, reading: Reading) -> list[int]:
 
 
 def _narrower(case: Case, at: str, rule: Rule, words: Sequence[int], heard: int) -> Iterator[Edit]:
-    written = _value(case.data, f"{at}/any")
-    rest = [word for position, word in enumerate(written) if position not in words] if written else []
+    written = read(case.data, f"{at}/any") if there(case.data, f"{at}/any") else []
+    rest = [word for position, word in enumerate(written) if position not in words]
     if words and (rest or rule.all):
         yield Edit("split_rule", f"{at}/any", rest)
     if rule.reply.tells == "on_ask" and heard > FISHING:
         yield Edit("split_rule", f"{at}/tells", "on_specific_ask", cost=2)
-
-
-def _value(data: Json, at: str) -> Json:
-    """What stands at a pointer; null where nothing does."""
-    for part in parts(at):
-        if isinstance(data, Mapping):
-            data = data.get(part)
-        elif isinstance(data, list) and part.isdigit() and int(part) < len(data):
-            data = data[int(part)]
-        else:
-            return None
-    return data
 
 
 def _otherwise(case: Case, variant: str, world: World, name: str) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from ...values import written
 from ...world import World
 from ..findings import Edit, Finding, pointer
 from ..playing import Case
+from ..pointing import read, there
 from .dataflow import reading_tools, slots
 from .telling import digits, without_samples
 from .twin_coverage import another
@@ -135,8 +136,8 @@ def _descriptions(schema: Json) -> Iterator[str]:
 
 def _given_away(slot: str, value: Json, variant: str, at: str, where: str, case: Case) -> Finding:
     edits = [Edit("re_solve", cost=5)]
-    text = _text_at(case.data, at)
-    if text is not None and written(value) in text:
+    text = read(case.data, at) if there(case.data, at) else None
+    if isinstance(text, str) and written(value) in text:
         edits.insert(0, Edit("restyle", at, " ".join(text.replace(written(value), "").split()), 2))
     return Finding(
         validator=NUMBER,
@@ -147,17 +148,6 @@ def _given_away(slot: str, value: Json, variant: str, at: str, where: str, case:
         details={"slot": slot, "value": value, "where": where},
         candidates=tuple(edits),
     )
-
-
-def _text_at(data: Json, at: str) -> str | None:
-    for step in at.split("/")[1:]:
-        if isinstance(data, list) and step.isdigit() and int(step) < len(data):
-            data = data[int(step)]
-        elif isinstance(data, Mapping) and step in data:
-            data = data[step]
-        else:
-            return None
-    return data if isinstance(data, str) else None
 
 
 # --- ids that speak ----------------------------------------------------------------------------------------

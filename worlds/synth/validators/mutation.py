@@ -19,7 +19,7 @@ import msgspec
 
 from ...checks.frame import free_entries
 from ...compiling import written_out
-from ..findings import Finding
+from ..findings import Finding, Severity
 from ..playing import Case
 from ..programs.mending import candidates
 from ..programs.mutants import OPERATORS, ORDERED, Mutant, Operator, mutants
@@ -48,12 +48,12 @@ class Mutation(msgspec.Struct, frozen=True):
 
 async def find(case: Case) -> list[Finding]:
     found = await mutation(case)
-    severity = "warning" if found.score >= GOAL else "error"
+    severity: Severity = "warning" if found.score >= GOAL else "error"
     scenes = {variant: await scene(case, variant) for variant in case.worlds} if found.survivors else {}
     return [
         Finding(
             validator=NUMBER,
-            severity="warning" if severity == "warning" else "error",
+            severity=severity,
             at=mutant.at,
             observed=f"The mutant {mutant.name} scores 1.00 in every variant.",
             expected="It scores less in some variant.",

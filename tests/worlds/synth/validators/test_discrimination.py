@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coworkenv.worlds.synth.programs.panel import AGENTS, LEARNT, STRONG, WEAK, program
-from coworkenv.worlds.synth.validators.discrimination import LEAST, find, kendall, panel, ranked
+from coworkenv.worlds.synth.programs.panel import AGENTS, LEARNT, STRONG, WEAK, kendall, panel, program, ranked
+from coworkenv.worlds.synth.validators.discrimination import LEAST, find
 
 from .planting import EXAMPLES, case
 
