@@ -34,6 +34,7 @@ from ..worlds.synth.near import evenness, four_gram_overlap, near_duplicates
 from ..worlds.synth.origin import Origin
 from ..worlds.synth.producing import Product, produce, wanted
 from ..worlds.synth.validators.determinism import probe
+from .files import write_whole
 from .playing import play_program
 
 LEDGER = "products.jsonl"
@@ -105,8 +106,8 @@ class Workshop:
         path = place(self.folder, product.origin)
         path.parent.mkdir(parents=True, exist_ok=True)
         if product.text:
-            _write(receipts.path_of(path), product.receipt)
-            _write(path, product.text.encode())
+            write_whole(receipts.path_of(path), product.receipt)
+            write_whole(path, product.text.encode())
         slim = msgspec.structs.replace(product, text="", receipt=b"")
         made = Made(self._release, slim, _content(path) if product.text else "")
         self._write_line(msgspec.json.encode(made))
@@ -163,12 +164,6 @@ def _content(path: Path) -> str:
         return sha256(path.read_bytes() + receipts.path_of(path).read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(path.name + ".part")
-    draft.write_bytes(content)
-    draft.replace(path)
 
 
 # --- figures -----------------------------------------------------------------------------------------------

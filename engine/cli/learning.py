@@ -6,7 +6,6 @@ packages hang commands of theirs into `learn` through the entry point group `cow
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from ...events.event import Json
 from ...events.log import Log
 from ...worlds.world import World
 from ..demonstrations import REASONS, TEACHERS, Demonstration, curated, line, teachers
+from ..files import write_whole
 from ..plan import EpisodeError, Plan, episode_id
 from ..printable import printable
 from ..rollouts import Result, rollout
@@ -215,9 +215,7 @@ def _write(log: Log, plans: Sequence[Plan], results: Sequence[Result], out: Path
 
     run_until_interrupted(curate)
     for name, content in lines.items():
-        fresh = out / f"{name}.new"
-        fresh.write_bytes(b"".join(content))
-        os.replace(fresh, out / name)
+        write_whole(out / name, b"".join(content))
     return kept
 
 
