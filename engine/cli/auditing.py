@@ -23,13 +23,13 @@ from ...worlds.reading import read_environment
 from ..auditing import examined_environment, examined_folder
 from ..printable import printable
 from .failures import Told
+from .findings import MARKS, STYLES
 from .interrupts import run_until_interrupted
 from .options import json_option
 from .places import environment_files, environment_path
 from .screen import Screen, print_json, say, screen
 from .tables import print_table
 
-STYLES = {"error": "bold red", "warning": "yellow"}
 NAMED = 4
 """Tasks that are named of those with the same flaw."""
 
@@ -150,11 +150,15 @@ def _alike(flaws: Sequence[Flaw]) -> list[list[Flaw]]:
 
 def _say_flaw(out: Screen, group: Sequence[Flaw]) -> None:
     first = group[0]
-    mark = "✗" if first.severity == "error" else "!"
     tasks = list(dict.fromkeys(flaw.task for flaw in group))
     names = ", ".join(tasks[:NAMED])
     more = f" and {len(tasks) - NAMED} more" if len(tasks) > NAMED else ""
-    say(out, (f"{mark} ", STYLES[first.severity]), (f"{first.examination}  ", "bold"), printable(names + more))
+    say(
+        out,
+        (f"{MARKS[first.severity]} ", STYLES[first.severity]),
+        (f"{first.examination}  ", "bold"),
+        printable(names + more),
+    )
     say(out, f"    {printable(first.says)}", (f"  {printable(first.at)}" if first.at else "", "dim"))
     if first.evidence:
         say(out, (f"    {printable(', '.join(first.evidence))}", "cyan"))

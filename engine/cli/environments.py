@@ -166,8 +166,7 @@ def schema(output: Path | None) -> None:
     output.write_bytes(msgspec.json.format(msgspec.json.encode(environment_schema()), indent=2) + b"\n")
 
 
-for command in (explain, receipt):
+for command in (explain, receipt, audit):
     env.add_command(command)
 
-env.add_command(audit)
 commands: list[click.Command] = [env]

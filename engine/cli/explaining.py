@@ -6,7 +6,6 @@ Knows how reasons are laid out. Does not know them (`worlds.synth.explaining`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import click
 import msgspec
@@ -52,7 +51,7 @@ def explain(name: str, as_json: bool) -> None:
     async def work() -> Explanation:
         return await explained(await case_of(environment))
 
-    explanation = run_until_interrupted(partial(work))
+    explanation = run_until_interrupted(work)
     if as_json:
         print_json({"file": str(path), "id": environment.id, **msgspec.to_builtins(explanation)})
         return
