@@ -13,17 +13,14 @@ import msgspec
 
 from ...events.event import Json
 from ..checks.scoring import decimal_text
-from ..document import Path
 from ..environment import Check, Claim, Step
-from ..expressions import ExpressionError, Node, parse, references
-from ..facts import place
-from ..signs import FactError
-from ..solutions import nodes_in
+from ..expressions import references
 from .playing import Case, Program, Run
 from .programs.mutants import OPERATORS, mutants
 from .programs.scenes import scene
 from .validators.dataflow import labels
 from .validators.programs import traps, without
+from .validators.references import expressions
 
 CORE = "core"
 """What belongs to no capability: the deed itself."""
@@ -222,36 +219,14 @@ def _leaves(patch: Json, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
 def _facts(case: Case) -> Iterator[Reason]:
     data = case.data
     used: dict[str, dict[str, None]] = {}
-    for path, text in _texts({key: part for key, part in data.items() if key not in ("twins", "frozen")}, ()):
-        for node in _nodes(text, path):
-            for reference in references(node):
-                if reference.name.startswith("$"):
-                    used.setdefault(reference.name[1:], {})[_place(path, data)] = None
+    for path, node in expressions({key: part for key, part in data.items() if key not in ("twins", "frozen")}):
+        for reference in references(node):
+            if reference.name.startswith("$"):
+                used.setdefault(reference.name[1:], {})[_place(path, data)] = None
     for name in data.get("facts", {}):
         twins = [twin for twin, patch in case.environment.twins.items() if name in (patch.get("facts") or {})]
         what = f"differs in {', '.join(twins)}" if twins else "the same in all twins"
         yield Reason(name=name, owner=owner(name), what=what, needed=tuple(used.get(name, {})))
-
-
-def _texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for position, item in enumerate(value):
-            yield from _texts(item, (*path, position))
-
-
-def _nodes(text: str, path: Path) -> Iterator[Node]:
-    try:
-        if place(path).expression:
-            yield parse(text)
-        else:
-            yield from nodes_in(text)
-    except (ExpressionError, FactError):
-        return  # reading says so
 
 
 def _place(path: Sequence[str | int], data: Mapping[str, Json]) -> str:

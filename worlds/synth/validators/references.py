@@ -20,7 +20,7 @@ from ...expressions import ExpressionError, Node, parse
 from ...expressions import references as names_in
 from ...facts import place
 from ...service import Record
-from ...signs import FactError, Hole, Whole, read
+from ...solutions import nodes_in
 from ...spelling import nearest
 from ...world import World
 from ..findings import Edit, Finding, parts, pointer
@@ -66,9 +66,8 @@ def _unused(fact: str) -> Finding:
 def unused_facts(data: Mapping[str, Json]) -> list[str]:
     """Facts of an environment's data, as `order.id`, to which nothing refers: nor to a part of them, or the whole."""
     used: set[tuple[str, ...]] = set()
-    for path, text in _texts({key: value for key, value in data.items() if key != "frozen"}, ()):
-        for node in _nodes(text, path[2:] if path[0] == "twins" else path):
-            used.update((ref.name[1:], *map(str, ref.path)) for ref in names_in(node) if ref.name.startswith("$"))
+    for _, node in expressions({key: value for key, value in data.items() if key != "frozen"}):
+        used.update((ref.name[1:], *map(str, ref.path)) for ref in names_in(node) if ref.name.startswith("$"))
     around = {name[:n] for name in used for n in range(1, len(name) + 1)}
     leaves = (tuple(parts(leaf)) for leaf in _leaves(data.get("facts", {}), ""))
     return [
@@ -86,29 +85,26 @@ def _leaves(facts: Mapping[str, Json], before: str) -> Iterator[str]:
             yield at
 
 
+def expressions(data: Json, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """All expressions in an environment's data, whole or in a text, each with the path to where it stands."""
+    if isinstance(data, str):
+        yield from ((path, node) for node in _nodes(data, path[2:] if path[:1] == ("twins",) else path))
+    elif isinstance(data, Mapping):
+        for key, item in data.items():
+            yield from expressions(item, (*path, key))
+    elif isinstance(data, list | tuple):
+        for position, item in enumerate(data):
+            yield from expressions(item, (*path, position))
+
+
 def _nodes(text: str, path: Path) -> Iterator[Node]:
+    if not place(path).expression:
+        yield from nodes_in(text)
+        return
     try:
-        if place(path).expression:
-            yield parse(text)
-            return
-        what = read(text)
-    except (ExpressionError, FactError):
+        yield parse(text)
+    except ExpressionError:
         return  # reading says so
-    if isinstance(what, Whole):
-        yield what.node
-    else:
-        yield from (piece.node for piece in what if isinstance(piece, Hole))
-
-
-def _texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            yield from _texts(item, (*path, position))
 
 
 # --- records that name others ------------------------------------------------------------------------------
