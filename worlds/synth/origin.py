@@ -47,7 +47,10 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Draw:
-    """Pseudo-random numbers from a key, the same on every machine."""
+    """Pseudo-random numbers from a key, the same on every machine.
+
+    Not what an episode draws from: that is made of its seed and a place in its stream, which logs hold forever.
+    """
 
     __slots__ = ("_counter", "_key")
 
