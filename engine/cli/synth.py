@@ -36,6 +36,7 @@ from ...worlds.synth.producing import Product, wanted
 from ...worlds.synth.rewriting import Rewritten
 from ...worlds.synth.splits import check_splits
 from ...worlds.synth.summary import Summary, summary
+from ...worlds.synth.validators.leakage import rank_uniformity
 from ...worlds.writing import write
 from ..authoring import draft_environment, model_named, rewrite_environment
 from ..printable import printable
@@ -152,6 +153,7 @@ def make_(
     products = [product for part in made.values() for product in part]
     manifests = [_listed(out, name, part) for name, part in made.items()]
     problems = check_splits(manifests, {p.digest: p.request for p in products if p.digest}) if split else []
+    problems += [found.observed for found in rank_uniformity(rank for product in products for rank in product.ranks)]
     if probe:
         problems += determinism([place(out, product.origin) for product in products if product.digest][:probe])
     _tell(out, products, manifests, problems, as_json)

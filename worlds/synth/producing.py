@@ -25,6 +25,7 @@ from .repairing import Repaired, repair
 from .solving import Unsolvable
 from .structure import structural_key
 from .validating import Validation, validate
+from .validators.leakage import Rank, ranks
 
 ATTEMPTS = 3
 """How often an environment is made, with other facts each time, before it is given up."""
@@ -43,6 +44,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True):
     """Structural key."""
     request: str = ""
     """What people write to the agent at the start, facts in place."""
+    ranks: tuple[Rank, ...] = ()
+    """Where the records that the job is about stand in their collections."""
     failed: tuple[int, ...] = ()
     """Validators that failed as it was made first."""
     repairs: int = 0
@@ -91,6 +94,7 @@ async def _product(origin: Origin, found: Repaired, failed: tuple[int, ...], rel
         digest=digest(environment),
         key=structural_key(environment),
         request="\n".join(opening.text for opening in case.worlds[""].openings),
+        ranks=tuple(await ranks(case)),
         failed=failed,
         repairs=len(found.mends),
     )
