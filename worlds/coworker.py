@@ -131,9 +131,7 @@ def hear(
 ) -> tuple[Mind, Decision]:
     """Decide on a message that has just been delivered. `seq` names it, for `reply_to`."""
     said = as_read(text)
-    doubted = [
-        place for place in mind.misled if place not in mind.challenged and book.rules[place].is_doubted_in(said)
-    ]
+    doubted = [place for place in mind.misled if place not in mind.challenged and book.rules[place].is_doubted_in(said)]
     mind = msgspec.structs.replace(mind, challenged=(*mind.challenged, *doubted)) if doubted else mind
     heard = [(place, rule) for place, rule in enumerate(book.rules) if place in doubted or rule.is_heard_in(said)]
     answering = [
