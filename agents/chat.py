@@ -71,8 +71,7 @@ async def _perform(server: Server, key: str | None, fraction: Callable[[], float
         if len(failures) >= server.attempts or wait > LONGEST_WAIT:
             asks = f"; it asks to wait {wait:.0f} s" if wait > LONGEST_WAIT else ""
             raise Unavailable(
-                f"{server.url} gave no answer in {len(failures)} attempts{asks}. The last failure: {reason}. "
-                "The episode can be resumed when the server is well."
+                f"{server.url} gave no answer in {len(failures)} attempts{asks}. The last failure: {reason}."
             )
         await trio.sleep(wait)
 

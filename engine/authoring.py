@@ -1,8 +1,8 @@
 """Models as authors: what connects a chat server to synthesis, which words texts and drafts environments with it.
 
 Knows the project's model client and the kernel that plays what a model wrote. Does not know prompts, nor when a text or
-a draft is accepted (`worlds.synth.rewriting`, `worlds.synth.drafting`). A refusal, a failure or an answer that makes no
-sense is a reason in the result, never an error.
+a draft is accepted (`worlds.synth.rewriting`, `worlds.synth.drafting`). A refusal or an answer that makes no sense is a
+reason in the result, never an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..worlds.synth.drafting import ROUNDS, Drafted, draft
 from ..worlds.synth.findings import Finding
 from ..worlds.synth.freezing import freeze
 from ..worlds.synth.playing import Program
-from ..worlds.synth.prompts import Complete, Message, NoAnswer
+from ..worlds.synth.prompts import Complete, Message, NoAnswer, Unreachable
 from ..worlds.synth.receipt import Receipt, receipt
 from ..worlds.synth.repairing import Repaired, repair
 from ..worlds.synth.rewriting import AFFECTED, Rewritten, rewritten
@@ -75,7 +75,7 @@ def model_named(
         try:
             outside = await ask(Request("model", prompt, chosen.settings, chosen.price))
         except Unavailable as error:
-            raise NoAnswer(str(error)) from None
+            raise Unreachable(str(error)) from None
         answer = outside.answer
         if answer.refused is not None:
             raise NoAnswer(f"the model was refused an answer ({answer.refused.type}): {answer.refused.message}")
@@ -90,7 +90,8 @@ def model_named(
 async def rewrite_environment(environment: Environment, complete: Complete, *, articles: bool = False) -> Rewritten:
     """The environment with its texts in a model's words, as far as they are accepted; frozen where it was.
 
-    `articles` lets records that are prose be reworded, too. Raises `InvalidEnvironment` where it cannot be played.
+    `articles` lets records that are prose be reworded, too. Raises `InvalidEnvironment` where it cannot be played, and
+    `Unreachable` where the model cannot be asked.
     """
     asked = [validator.number for validator in VALIDATORS if validator.number in AFFECTED]
 

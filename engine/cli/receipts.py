@@ -105,7 +105,7 @@ def _say_measured(out: Screen, measured: Measured) -> None:
     say(out, f"  {'difficulty':<18} ", (f"{float(measured.difficulty):.2f}", "bold"))
     _say_row(out, "scores", {agent: spread.lowest for agent, spread in measured.scores.items()})
     _say_row(out, "panel", measured.panel)
-    say(out, f"  {'knobs':<18} ", ", ".join(f"{name} {number}" for name, number in measured.knobs.items()))
+    say(out, f"  {'knobs':<18} ", ", ".join(f"{printable(name)} {number}" for name, number in measured.knobs.items()))
 
 
 def _say_row(out: Screen, title: str, scores: Mapping[str, str]) -> None:

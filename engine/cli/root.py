@@ -22,6 +22,7 @@ import click
 
 from ..printable import printable, printable_lines
 from .failures import Told, sentences, single
+from .interrupts import Interrupted
 
 GROUP = "coworkenv.commands"
 BAD_INPUT, BUG, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141
@@ -122,7 +123,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def _told(error: BaseException) -> int:
     """Say what went wrong, in a paragraph; a traceback is for those who asked for it."""
     error = single(error)
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt | Interrupted):
         warn("interrupted")
         return INTERRUPTED
     if os.environ.get(DEBUG):

@@ -7,6 +7,7 @@ share the work (`engine.synthesis`).
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,7 @@ from ...worlds.synth.grammar import LANGUAGES, STYLES
 from ...worlds.synth.manifest import RINGS, Manifest, Ring, manifest, member, write_manifest
 from ...worlds.synth.origin import Origin
 from ...worlds.synth.producing import Product, wanted
+from ...worlds.synth.prompts import Unreachable
 from ...worlds.synth.rewriting import Rewritten
 from ...worlds.synth.splits import check_splits
 from ...worlds.synth.summary import Summary, summary
@@ -148,6 +150,8 @@ def make_(
             1,
         ) from None
     except KeyboardInterrupt:
+        # All that is left is to wait for processes that end by themselves, which is no time to be interrupted again.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         warn(f"stopped. What was finished is in {out}; the same command goes on from there.")
         return INTERRUPTED
     products = [product for part in made.values() for product in part]
@@ -262,11 +266,11 @@ def _say_summary(page: Screen, found: Summary) -> None:
     for name, capability in found.capabilities.items():
         mark = "" if capability.apart else "  ✗"
         scores = f"{capability.weakest} to {capability.strongest}, {capability.lacking} where only it is lacking"
-        say(page, f"    {name}  {scores}, in {capability.environments} environments{mark}")
+        say(page, f"    {printable(name)}  {scores}, in {capability.environments} environments{mark}")
     say(page, f"  difficulty      {'  '.join(f'{tenth}: {number}' for tenth, number in found.difficulty.items())}")
-    say(page, f"  on average      {', '.join(f'{knob} {mean}' for knob, mean in found.knobs.items())}")
+    say(page, f"  on average      {', '.join(f'{printable(knob)} {mean}' for knob, mean in found.knobs.items())}")
     for validator, number in found.warnings.items():
-        say(page, f"  warnings        {number}  {validator}")
+        say(page, f"  warnings        {number}  {printable(validator)}")
 
 
 @synth.command("list", short_help="The capabilities and families there are.")
@@ -370,7 +374,10 @@ def rewrite(paths: tuple[str, ...], articles: bool, model: str, base_url: str | 
     kept = 0
     for path in list(_files(paths)):
         environment = read_environment(path)
-        found = run_until_interrupted(partial(rewrite_environment, environment, complete, articles=articles))
+        try:
+            found = run_until_interrupted(partial(rewrite_environment, environment, complete, articles=articles))
+        except Unreachable as error:
+            raise Told(f"{path} was not reworded, nor what comes after it: {error}", 1) from None
         if found.accepted:
             run_until_interrupted(partial(_renewed, path, found))
         kept += found.accepted
@@ -415,6 +422,9 @@ def contamination_(paths: tuple[str, ...], against: Path, as_json: bool) -> int:
     coworkenv synth contamination envs/ --against claw-eval/tasks
     """
     benchmark = read_benchmark(against)
+    if not benchmark.files:
+        skipped = ", ".join(f"{number} {reason}" for reason, number in benchmark.skipped.items())
+        raise Told(f"there is no text in {against} to compare with{f' ({skipped} left out)' if skipped else ''}")
     found = contamination({str(path): read_environment(path) for path in _files(paths)}, benchmark)
     page = screen()
     for overlap in found:

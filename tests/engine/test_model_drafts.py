@@ -13,6 +13,7 @@ from coworkenv.engine import authoring
 from coworkenv.engine.authoring import definitions, draft_environment, model_named, rewrite_environment
 from coworkenv.worlds.compiling import digest, is_stale
 from coworkenv.worlds.reading import problems, read_environment
+from coworkenv.worlds.synth.prompts import Unreachable
 from coworkenv.worlds.synth.validators.registry import VALIDATORS
 from coworkenv.worlds.writing import write
 from tests.loopback import ModelServer, Reply, completion, in_turn
@@ -163,17 +164,19 @@ NONSENSE = {
     "calls only": completion("", [("accept", {})]),
     "empty": completion(""),
     "the content filter": completion("x", stop="content_filter"),
+    "too long": Reply({"error": {"message": "This model's maximum context length is 10 tokens."}}, 400),
+}
+AWAY = {
     "no JSON": Reply(b"{"),
     "500": Reply({"error": {"message": "out of order"}}, 500),
     "401": Reply({"error": {"message": "who are you?"}}, 401),
-    "too long": Reply({"error": {"message": "This model's maximum context length is 10 tokens."}}, 400),
     "hung up": Reply(drop="within"),
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@pytest.mark.parametrize("name", [*NONSENSE, *AWAY])
 async def test_an_answer_that_is_no_environment_is_discarded_with_the_reason(name):
-    result, _ = await drafted(NONSENSE[name], rounds=1)
+    result, _ = await drafted({**NONSENSE, **AWAY}[name], rounds=1)
     assert (result.environment, result.receipt, result.accepted) == (None, None, "")
     assert result.reason
     assert "Traceback" not in result.reason
@@ -182,7 +185,7 @@ async def test_an_answer_that_is_no_environment_is_discarded_with_the_reason(nam
 
 @pytest.mark.parametrize("name", ["not YAML", "a bomb", "binary junk", "cut within", "a speech"])
 async def test_a_model_that_comes_to_its_senses_is_heard(name):
-    result, _ = await drafted(NONSENSE[name], fenced(SOUND))
+    result, _ = await drafted({**NONSENSE, **AWAY}[name], fenced(SOUND))
     assert result.accepted == "after feedback"
 
 
@@ -245,6 +248,12 @@ async def test_texts_in_other_words_leave_a_frozen_environment_frozen():
     assert not is_stale(result.environment)
     assert result.environment.frozen.scores == EXAMPLE.frozen.scores
     assert problems(write(result.environment)) == []
+
+
+@pytest.mark.parametrize("name", AWAY)
+async def test_without_a_server_that_answers_nothing_is_worded_and_there_is_no_use_in_going_on(name):
+    with pytest.raises(Unreachable):
+        await reworded(in_turn(AWAY[name]))
 
 
 @pytest.mark.parametrize("name", NONSENSE)

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import trio
 
 from coworkenv.engine import synthesis
+from coworkenv.engine.playing import play_program
 from coworkenv.engine.sets import split_set, whole_set
 from coworkenv.engine.synthesis import LEDGER, Workshop, determinism, figures, place
-from coworkenv.worlds.compiling import digest, is_stale
+from coworkenv.worlds.compiling import digest
 from coworkenv.worlds.reading import read_environment
 from coworkenv.worlds.synth import receipt as receipts
 from coworkenv.worlds.synth.coverage import CannotCover
+from coworkenv.worlds.synth.freezing import freeze
 from coworkenv.worlds.synth.making import Impossible, identity, make
 from coworkenv.worlds.synth.manifest import RINGS, manifest, member
 from coworkenv.worlds.synth.origin import Origin
@@ -89,7 +92,7 @@ def test_each_environment_lies_there_frozen_with_its_receipt(whole: Path) -> Non
         path = place(whole, origin)
         environment = read_environment(path)
         assert environment.id == identity(origin)
-        assert not is_stale(environment)
+        assert environment.frozen == trio.run(freeze, environment, play_program)
         receipt = receipts.read(receipts.path_of(path))
         assert receipt is not None
         assert receipt.digest == digest(environment)

@@ -25,7 +25,11 @@ async def freeze(environment: Environment, play: Play) -> Frozen:
     The frame is what the oracle changes anywhere, and the fields that are free. A trap that does not fit the oracle has
     no score. Raises `InvalidEnvironment`.
     """
-    case = await framed(environment, play)
+    return await scored(await framed(environment, play))
+
+
+async def scored(case: Case) -> Frozen:
+    """The `frozen` block of a case, with the scores under its frame. What the case has played is not played again."""
     frozen = case.environment.frozen
     assert frozen is not None
     return msgspec.structs.replace(frozen, scores=await _scores(case))

@@ -16,6 +16,7 @@ from .capabilities.registry import FRAGMENTS
 from .coverage import Wanted
 from .draft import NoGuise
 from .family import families
+from .freezing import scored
 from .grammar import LANGUAGES, STYLES
 from .making import Impossible, make, mismatch
 from .origin import Origin
@@ -84,9 +85,9 @@ async def produce(origin: Origin, play: Play, release: str) -> Product:
 
 
 async def _product(origin: Origin, found: Repaired, failed: tuple[int, ...], release: str) -> Product:
-    environment = found.environment
     case = found.validation.case
     assert case is not None
+    environment = msgspec.structs.replace(found.environment, frozen=await scored(case))
     return Product(
         origin=origin,
         text=write(environment),

@@ -43,6 +43,10 @@ class NoAnswer(Exception):
     """A model gave no answer. The text says why, in a sentence for whoever asked."""
 
 
+class Unreachable(NoAnswer):
+    """There is no model to be asked now, so that asking it anything else is in vain, too."""
+
+
 # --- texts -------------------------------------------------------------------------------------------------
 
 _REWORD = """\

@@ -19,9 +19,9 @@ from ..compiling import digest
 from ..environment import Environment
 from .difficulty import difficulty, knobs
 from .origin import Origin
-from .programs.panel import panel, ranked
+from .programs.panel import AGENTS, panel, ranked
 from .repairing import Mend, Repaired
-from .scores import Spread, scores
+from .scores import Figure, Spread, scores
 from .validating import Outcome, Validation
 from .validators.mutation import mutation
 from .validators.registry import FOUNDATIONS
@@ -48,13 +48,13 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     mutation: MutationScore
     scores: dict[str, Spread]
     """By agent: `oracle`, `noop`, `readonly`, `spam`, `trap:NAME`."""
-    panel: dict[str, str]
+    panel: dict[str, Figure]
     """Mean scores over all variants, from the weakest agent to the strongest."""
-    kendall: str
+    kendall: Figure
     """τ-b between the panel's order and its scores."""
     knobs: dict[str, int]
     """See `difficulty`."""
-    difficulty: str
+    difficulty: Figure
     """1 - the mean score of the middle of the panel."""
 
 
@@ -129,9 +129,16 @@ def encode(value: Receipt) -> bytes:
 def decode(content: bytes) -> Receipt:
     """The receipt that a file holds. Raises `ReceiptError`."""
     try:
-        return _decoder.decode(content)
+        found = _decoder.decode(content)
     except BAD_JSON as error:
-        raise ReceiptError(f"this is no receipt of this release ({error}); make it anew.") from None
+        raise ReceiptError(_foreign(str(error))) from None
+    if found.measured is not None and (tuple(found.measured.panel) != AGENTS or "oracle" not in found.measured.scores):
+        raise ReceiptError(_foreign("Others are in its panel, or its oracle has no score"))
+    return found
+
+
+def _foreign(why: str) -> str:
+    return f"this is no receipt of this release ({why}); remove it, and make it anew with `env receipt --write`."
 
 
 def read(path: Path) -> Receipt | None:

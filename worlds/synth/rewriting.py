@@ -26,7 +26,7 @@ from .entities import preserved
 from .extracting import object_in
 from .findings import Finding, pointer
 from .pointing import put
-from .prompts import Complete, NoAnswer, rewording
+from .prompts import Complete, NoAnswer, Unreachable, rewording
 
 AFFECTED = (4, 12, 13, 16, 26)
 """Validators whose answer a text can change."""
@@ -68,7 +68,7 @@ async def rewritten(environment: Environment, complete: Complete, check: Check, 
     """The environment in other words. With `articles`, records that are prose may be reworded, too.
 
     Texts are judged one by one, and then together by `check`: where new findings come of them, those texts that bring
-    them go back to their templates. Never raises for what a model answers.
+    them go back to their templates. Never raises for what a model answers; `Unreachable` where it cannot be asked.
     """
     data = plain(environment)
     places = texts(data, articles=articles)
@@ -163,6 +163,8 @@ async def _proposed(wanted: Sequence[str], complete: Complete) -> tuple[dict[str
         numbered = {str(number): text for number, text in enumerate(wanted[start : start + TOGETHER], start=1)}
         try:
             answer = await complete(rewording(numbered))
+        except Unreachable:
+            raise
         except NoAnswer as error:
             silence = str(error)
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -15,12 +16,15 @@ from .playing import Case, Program
 from .programs.spam import spam
 from .validators.programs import NOTHING, reading, traps
 
+Figure: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A-?[0-9]{1,9}(\.[0-9]{1,12})?\Z")]
+"""A decimal number as a text, at most 12 places."""
+
 
 class Spread(msgspec.Struct, frozen=True):
-    """The scores of one agent in the variants that it can be played in; decimal numbers, at most 12 places."""
+    """The scores of one agent in the variants that it can be played in."""
 
-    lowest: str
-    highest: str
+    lowest: Figure
+    highest: Figure
     variants: int
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from coworkenv.worlds.synth.manifest import read_manifest, verify
 from coworkenv.worlds.synth.splits import check_splits
 from coworkenv.worlds.synth.structure import structural_key
 from coworkenv.worlds.writing import write
-from tests.loopback import completion, in_turn
+from tests.loopback import Reply, completion, in_turn
 
 SMALL = ("synth", "make", "envs", "-j", "1", "-n", "3", "--capabilities", "a1,C1", "--families", "refunds,leave")
 SOUND = (Path(__file__).parents[2] / "worlds/synth/errand.yaml").read_text("utf-8")
@@ -243,8 +244,29 @@ def test_without_a_model_server_there_is_no_draft_and_no_wording(cli, impatient)
     before = Path("desk.yaml").read_bytes()
     ran = cli("synth", "rewrite", "desk.yaml", *nowhere)
     assert ran.code == 1
-    assert "desk.yaml  0 of " in ran.out
+    assert ran.err.startswith(
+        "coworkenv: desk.yaml was not reworded, nor what comes after it: http://127.0.0.1:9/v1 gave"
+    )
     assert Path("desk.yaml").read_bytes() == before
+
+
+def test_where_there_is_no_server_the_first_of_many_files_is_the_last_to_be_tried(cli, serve, impatient):
+    Path("other.yaml").write_bytes(Path("desk.yaml").read_bytes())
+    server = serve(lambda request: Reply({"error": {"message": "no such model"}}, 404))
+    ran = cli("synth", "rewrite", "desk.yaml", "other.yaml", "--model", "openai:m", "--base-url", server.url)
+    assert ran.code == 1
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("words", [draft(), ("synth", "rewrite", "desk.yaml")])
+def test_ctrl_c_while_a_model_thinks_is_an_interruption(cli, serve, words):
+    def answer(request):
+        os.kill(os.getpid(), signal.SIGINT)
+        return Reply(delay=60)
+
+    ran = cli(*words, "--model", "openai:m", "--base-url", serve(answer).url)
+    assert ran.code == 130
+    assert ran.err == "coworkenv: interrupted\n"
 
 
 @pytest.mark.parametrize(
@@ -307,3 +329,6 @@ def test_what_repeats_a_benchmark_is_named_and_what_does_not_is_not(cli):
     Path("tasks/T1/task.yaml").write_text("The otters of the northern coast were counted in spring, as every year.")
     assert cli("synth", "contamination", "envs", "--against", "tasks").code == 0
     assert cli("synth", "contamination", "envs", "--against", "desk.yaml").code == 2
+    Path("tasks/T1/task.yaml").write_bytes(b"\0")
+    ran = cli("synth", "contamination", "envs", "--against", "tasks")
+    assert (ran.code, ran.err) == (2, "coworkenv: there is no text in tasks to compare with (1 binary left out)\n")

@@ -126,6 +126,23 @@ def test_what_is_no_receipt_is_refused_with_its_name(content: bytes, tmp_path: P
 # --- difficulty --------------------------------------------------------------------------------------------
 
 
+FOREIGN = {
+    "a score that is no number": ("/measured/scores/oracle/lowest", "1/0"),
+    "a difficulty beyond numbers": ("/measured/difficulty", "1e999999999"),
+    "a rank that moves the cursor": ("/measured/kendall", "\x1b[2J"),
+    "an agent without a score": ("/measured/panel/level-1", ...),
+    "no oracle": ("/measured/scores/oracle", ...),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+async def test_a_receipt_whose_figures_are_none_is_refused_with_what_to_do(name: str) -> None:
+    data = msgspec.json.decode(encode(await made()))
+    setting(*FOREIGN[name])(data)
+    with pytest.raises(ReceiptError, match="remove it, and make it anew"):
+        decode(msgspec.json.encode(data))
+
+
 async def test_knobs_are_measured_by_what_happens() -> None:
     base = await knobs(await case_of(errand(), play_program))
     assert base | {"distractors": 0} == {
