@@ -73,7 +73,8 @@ class Workshop:
         for line in lines:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
                 made = msgspec.json.decode(line, type=Made)
-                if made.release == self._release and made.product.origin.family in families():
+                whole = bool(made.content) == bool(made.product.digest)
+                if whole and made.release == self._release and made.product.origin.family in families():
                     yield identity(made.product.origin), made
 
     def produce(self, origins: Sequence[Origin], jobs: int) -> Generator[Product, None, None]:

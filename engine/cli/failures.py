@@ -63,7 +63,8 @@ def sentences(error: BaseException) -> str | None:
         return f"executing it again gives another event {error.seq} than the log holds; `coworkenv verify` shows both"
     if isinstance(error, OSError):
         # Those without a name come from writing: files are opened by name, and servers have errors of their own.
-        return f"{error.filename or 'the output cannot be written'}: {error.strerror or error}"
+        # Of two names the second is the one that was wanted: what is renamed to it is a draft of ours.
+        return f"{error.filename2 or error.filename or 'the output cannot be written'}: {error.strerror or error}"
     if isinstance(error, _FAMILIES):
         return str(error) or type(error).__name__
     return None

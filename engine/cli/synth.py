@@ -31,7 +31,7 @@ from ...worlds.synth.draft import KNOBS
 from ...worlds.synth.drafting import ROUNDS, Drafted
 from ...worlds.synth.family import families
 from ...worlds.synth.grammar import LANGUAGES, STYLES
-from ...worlds.synth.manifest import RINGS, Manifest, Ring, manifest, member, write_manifest
+from ...worlds.synth.manifest import RINGS, Manifest, Member, Ring, manifest, write_manifest
 from ...worlds.synth.origin import Origin
 from ...worlds.synth.producing import Product, wanted
 from ...worlds.synth.prompts import Unreachable
@@ -186,11 +186,16 @@ def _producing(workshop: Workshop, jobs: int, quiet: bool) -> Iterator[Produce]:
 def _listed(out: Path, name: str, products: Sequence[Product]) -> Manifest:
     """Write the manifest of one part of a set."""
     ring: Ring = next((ring for ring in RINGS if ring == name), "train")
-    members = []
-    for product in products:
-        if product.digest:
-            path = place(out, product.origin)
-            members.append(member(path.relative_to(out).as_posix(), read_environment(path), product.origin))
+    members = [
+        Member(
+            path=place(out, product.origin).relative_to(out).as_posix(),
+            digest=product.digest,
+            key=product.key,
+            origin=product.origin,
+        )
+        for product in products
+        if product.digest
+    ]
     made = manifest(name, ring, members)
     write_manifest(out / f"{name}.yaml", made)
     return made

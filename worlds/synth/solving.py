@@ -20,6 +20,10 @@ MAIN = ""
 """The variant of a fact's usual value; others are twins."""
 
 
+STEPS = 50_000
+"""Most searches take some hundred."""
+
+
 class Unsolvable(ValueError):
     """No values fulfil all constraints."""
 
@@ -63,11 +67,12 @@ class Facts:
         """Values for all. Raises `Unsolvable`."""
         self._check_room()
         problem: Any = Problem()
+        steps = _Steps()
         for key, domain in self._domains.items():
             problem.addVariable(key, draw.shuffled(domain))
         for alike in self._families.values():
             if len(alike) > 1:
-                problem.addConstraint(AllDifferentConstraint(), alike)
+                problem.addConstraint(_AllDifferent(steps), alike)
         for predicate, keys in self._constraints:
             problem.addConstraint(FunctionConstraint(predicate), keys)
         values: Mapping[str, Json] | None = problem.getSolution() if self._domains else {}
@@ -83,6 +88,30 @@ class Facts:
                 crowd = [name for name in names if room.issuperset(self._domains[name])]
                 if len(crowd) > len(room):
                     raise Unsolvable(f"{len(crowd)} facts of the kind {kind} share {len(room)} values")
+
+
+class _Steps:
+    """How long a search may go on; the same count everywhere, unlike a time."""
+
+    def __init__(self) -> None:
+        self.left = STEPS
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Unsolvable(f"no values were found in {STEPS} steps")
+
+
+class _AllDifferent(AllDifferentConstraint):  # type: ignore[misc]
+    """`AllDifferentConstraint`, counted."""
+
+    def __init__(self, steps: _Steps) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        self._steps.take()
+        return super().__call__(*args, **more)
 
 
 class Solution:
