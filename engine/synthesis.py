@@ -17,7 +17,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Thread
@@ -130,9 +130,16 @@ def _processes(jobs: int) -> Iterator[Callable[[Origin, str], Future[Product]]]:
     if jobs < 2:
         yield _at_once
         return
+    others = active_children()
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_serve)
     try:
         yield lambda origin, release: pool.submit(_made, origin, release)
+    except BaseException:
+        # Nobody waits for what they would still finish, and no file is theirs.
+        for worker in active_children():
+            if worker not in others:
+                worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

@@ -185,6 +185,18 @@ def test_junk_in_the_ledger_is_passed_over(copy: Path, made: list[Origin], junk:
     assert made == ORIGINS[:1]
 
 
+@pytest.mark.parametrize("key", ["content", "digest"])
+def test_a_line_that_speaks_of_an_environment_and_not_of_its_file_says_nothing(
+    copy: Path, made: list[Origin], key: str
+) -> None:
+    first, *rest = (copy / LEDGER).read_bytes().splitlines()
+    line = msgspec.json.decode(first)
+    (line if key == "content" else line["product"])[key] = ""
+    (copy / LEDGER).write_bytes(b"\n".join([msgspec.json.encode(line), *rest]))
+    produced(copy)
+    assert made == ORIGINS[:1]
+
+
 @pytest.mark.parametrize("which", ["environment", "receipt"])
 @pytest.mark.parametrize("how", ["changed", "deleted"])
 def test_a_file_that_is_not_what_it_was_is_made_again(

@@ -36,6 +36,12 @@ def test_an_oracle_and_its_traps_make_examples_and_counterexamples(cli):
     assert cli("verify", "--all", "--log", "out/demos.db").code == 0
 
 
+def test_where_a_file_cannot_be_put_it_is_that_file_which_is_named(cli):
+    Path("out/accepted.jsonl").mkdir(parents=True)
+    ran = cli("learn", "demos", "desk.yaml", "--out", "out")
+    assert (ran.code, ran.err) == (2, "coworkenv: out/accepted.jsonl: Is a directory\n")
+
+
 def test_doing_it_again_plays_nothing_again_and_writes_the_same(cli):
     words = ("learn", "demos", "desk.yaml", "--trials", "2", "--out", "out")
     first = cli(*words)
