@@ -30,7 +30,7 @@ from ..printable import printable
 from ..rollouts import Result, rollout
 from .failures import Told
 from .interrupts import Interrupted, run_until_interrupted
-from .options import SEED, json_option, opened, whole
+from .options import episode_options, json_option, opened
 from .places import find, is_manifest, manifest_of
 from .root import INTERRUPTED, hang, warn
 from .running import model_options, shares
@@ -75,12 +75,7 @@ def learn() -> None:
 )
 @click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the models, as in `run`.")
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL")
-@click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]")
-@click.option("--trials", default=1, type=whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
-@click.option("--seed", default=0, type=SEED, help="Of the first trial.")
-@click.option("--twins", is_flag=True, help="The twins of each environment, too.")
-@click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches.")
-@click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
+@episode_options
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where all of it goes.")
 @json_option
 def demos(

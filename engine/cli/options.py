@@ -56,6 +56,21 @@ def log_option(command: F) -> F:
     )(command)
 
 
+def episode_options(command: F) -> F:
+    """Which episodes of the environments that were named: `--trials`, `--seed`, `--twins`, …, and whom models ask."""
+    options = (
+        click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]"),
+        click.option("--trials", default=1, type=whole(1, 10_000), help="Of each environment; trial K has seed N + K."),
+        click.option("--seed", default=0, type=SEED, help="Of the first trial."),
+        click.option("--twins", is_flag=True, help="The twins of each environment, too."),
+        click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches."),
+        click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32)."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def json_option(command: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="JSON for programs: one object a line.")(command)

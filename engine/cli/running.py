@@ -26,7 +26,7 @@ from ..printable import printable
 from ..rollouts import Result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
 from .interrupts import Interrupted, run_until_interrupted
-from .options import SEED, all_option, chosen, json_option, log_option, opened, pairs, value_of, whole
+from .options import all_option, chosen, episode_options, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
 from .results import SHORT, name_of, plain, result_line, say_summary, summary
 from .root import INTERRUPTED, warn
@@ -50,12 +50,7 @@ _THEIRS = "coworkers."
     help="Of the model: temperature=0.7, coworkers.seed=1, …",
 )
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL or persona:MODEL")
-@click.option("--base-url", metavar="URL", help="Server of the models.  [$COWORKENV_BASE_URL]")
-@click.option("--trials", default=1, type=whole(1, 10_000), help="Of each environment; trial K has seed N + K.")
-@click.option("--seed", default=0, type=SEED, help="Of the first trial.")
-@click.option("--twins", is_flag=True, help="The twins of each environment, too.")
-@click.option("--only", metavar="GLOB", help="Only environments whose id (id@twin) matches.")
-@click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
+@episode_options
 @click.option("--mode", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services (sane).")
 @click.option(
     "--durability", default="batch", type=click.Choice(["batch", "each"]), help="each: every step is on disk."
