@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Literal
 
 from ..events.event import Json, MessageSent, Refused
 from .agent import ActorError, Answer, Call, Context, Interrupted, Message, Perform, Request
@@ -58,6 +59,8 @@ class ModelOptions(Sampling, frozen=True, kw_only=True):
     """Tokens of one tool result that it may see."""
     counting: str = UTF8_4
     """The rule by which `context` and `result` are counted."""
+    wording: Literal["brief"] | None = None
+    """`brief` for models that have learnt what their work is like: instructions and message heads in short."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,11 +93,12 @@ class _Session:
         self._world = context.world
         self._options = options
         self._perform = perform
+        self._brief = options.wording == "brief"
         tools = [*(OWN_TOOLS if self._world.talks else ()), *context.tools]
         self._tools = wire_names(tool.name for tool in tools)
         self._history: list[Json] = [
             offered(tools, self._tools),
-            {"role": "system", "content": instructions(self._world, context.people, context.now)},
+            {"role": "system", "content": instructions(self._world, context.people, context.now, self._brief)},
         ]
         self._keep = 0
         """How many messages of the history are in every prompt."""
@@ -129,7 +133,7 @@ class _Session:
     async def _begin(self) -> None:
         messages = await self._context.receive() if self._world.openings else self._context.unread()
         self._requester = messages[0].sender if messages else next(iter(self._context.people), "")
-        self._history.append(request(self._world, messages, self._context.people))
+        self._history.append(request(self._world, messages, self._context.people, self._brief))
         self._keep = len(self._history)
         past = [event.body for event in self._context.past]
         self._rounds = sum(isinstance(body, MessageSent) and body.mark != ASIDE for body in past)
@@ -139,7 +143,7 @@ class _Session:
 
     def _hear(self, messages: Sequence[Message]) -> None:
         if messages:
-            self._history.append(notice(self._world, messages, self._context.people))
+            self._history.append(notice(self._world, messages, self._context.people, self._brief))
 
     # --- asking --------------------------------------------------------------------------------------------
 
@@ -247,7 +251,7 @@ class _Session:
             )
         messages = await self._context.receive(limit)
         self._arrived.extend(messages)  # Shown behind the results of all calls, as the chat format wants it.
-        when = clock(self._world, self._context.now)
+        when = clock(self._world, self._context.now, self._brief)
         return f"It is {when}. " + ("A message has arrived." if messages else "No message has arrived.")
 
     async def _speak(self, text: str) -> None:

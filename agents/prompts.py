@@ -77,9 +77,11 @@ def offered(tools: Sequence[Tool], wire: Mapping[str, str]) -> dict[str, Json]:
     return {"tools": [{"type": "function", "function": function} for function in functions]}
 
 
-def clock(world: World, at: int) -> str:
-    """A moment as people write it, such as `Tuesday 2026-03-03 09:04`."""
+def clock(world: World, at: int, brief: bool = False) -> str:
+    """A moment as people write it, such as `Tuesday 2026-03-03 09:04`; in brief, on the first day, `09:04`."""
     date = Instant(world.start, at).date()
+    if brief and date.date() == Instant(world.start, 0).date().date():
+        return f"{date.hour:02d}:{date.minute:02d}"
     # Not `strftime`: its names of days depend on the machine's language.
     return f"{_DAYS[date.weekday()]} {date.date().isoformat()} {date.hour:02d}:{date.minute:02d}"
 
@@ -87,8 +89,8 @@ def clock(world: World, at: int) -> str:
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def instructions(world: World, people: Mapping[str, str], now: int) -> str:
-    """The system message."""
+def instructions(world: World, people: Mapping[str, str], now: int, brief: bool = False) -> str:
+    """The system message; in brief, only what differs from one workspace to the next."""
     zone = world.start.tzinfo
     when = f"It is {clock(world, now)} ({zone})."
     if not world.talks:
@@ -97,6 +99,9 @@ def instructions(world: World, people: Mapping[str, str], now: int) -> str:
             f"You are an assistant that works with tools. {when} When the work is done, answer in text without a tool."
         )
         return "\n\n".join([own, *suffixes])
+    if brief:
+        there = "; ".join(f"{name} ({role})" if role else name for name, role in people.items()) or "nobody"
+        return f"You are a coworker. {when}\nPeople: {there}"
     names = "\n".join(f"- {name}: {role}" if role else f"- {name}" for name, role in people.items()) or "- nobody"
     return _COWORKER.format(when=when, people=names, text=_ON_TEXT[world.on_text])
 
@@ -117,25 +122,33 @@ _ON_TEXT = {
 }
 
 
-def notice(world: World, messages: Sequence[Message], people: Mapping[str, str]) -> dict[str, Json]:
+def notice(
+    world: World, messages: Sequence[Message], people: Mapping[str, str], brief: bool = False
+) -> dict[str, Json]:
     """Messages that have arrived, as the model sees them: who wrote, when, and to which message it is an answer."""
     if not world.talks:
         return _user("\n\n".join(f"[user_agent]\n{message.text}" for message in messages))
-    return _user("\n\n".join(_message(world, message, people) for message in messages))
+    return _user("\n\n".join(_message(world, message, people, brief) for message in messages))
 
 
-def request(world: World, messages: Sequence[Message], people: Mapping[str, str]) -> dict[str, Json]:
+def request(
+    world: World, messages: Sequence[Message], people: Mapping[str, str], brief: bool = False
+) -> dict[str, Json]:
     """The first message of a prompt after its instructions."""
     if world.talks:
-        return notice(world, messages, people)
+        return notice(world, messages, people, brief)
     return _user("\n\n".join(message.text for message in messages))
 
 
-def _message(world: World, message: Message, people: Mapping[str, str]) -> str:
+def _message(world: World, message: Message, people: Mapping[str, str], brief: bool) -> str:
+    media = "".join(f"\n[attached: {_medium(item)}]" for item in message.media)
+    if brief:
+        answer = f" re #{message.reply_to}" if message.reply_to is not None else ""
+        head = f"[{clock(world, message.at, brief)} #{message.seq} {message.sender}{answer}]"
+        return f"{head}\n{message.text}{media}"
     role = people.get(message.sender)
     who = f"{message.sender} ({role})" if role else message.sender
     answer = f", in reply to your message {message.reply_to}" if message.reply_to is not None else ""
-    media = "".join(f"\n[attached: {_medium(item)}]" for item in message.media)
     return f"[{clock(world, message.at)}, message {message.seq} from {who}{answer}]\n{message.text}{media}"
 
 

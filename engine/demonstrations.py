@@ -78,10 +78,11 @@ def teachers(wanted: str, options: Mapping[str, Json], world: World) -> list[Act
     Raises EpisodeError if the world has none such, or if it is an agent whose episodes are no chats.
     """
     kind, _, name = wanted.partition(":")
+    wording = options.get("wording")
     if wanted == "traps":
-        return [Enacted(trap) for trap in world.traps]
+        return [Enacted(trap, wording) for trap in world.traps]
     if wanted == "oracle" or (kind == "trap" and name):
-        enacted = Enacted(name or None)
+        enacted = Enacted(name or None, wording)
         check_agent(world, enacted.enacts)
         return [enacted]
     if kind in ("noop", "readonly", "explore", "script"):

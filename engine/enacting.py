@@ -34,10 +34,10 @@ class Enacted:
     To a log it is `openai:oracle`, or `openai:trap:NAME`; its answers are all in there.
     """
 
-    def __init__(self, trap: str | None = None) -> None:
+    def __init__(self, trap: str | None = None, wording: Literal["brief"] | None = None) -> None:
         self._trap = trap
         self.name = "oracle" if trap is None else f"trap:{trap}"
-        self._options = ModelOptions(model=self.name)
+        self._options = ModelOptions(model=self.name, wording=wording)
 
     @property
     def enacts(self) -> dict[str, Json]:

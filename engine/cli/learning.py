@@ -75,6 +75,7 @@ def learn() -> None:
 )
 @click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the models, as in `run`.")
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL")
+@click.option("--brief", is_flag=True, help="Instructions and message heads in short, for small students.")
 @episode_options
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where all of it goes.")
 @json_option
@@ -84,6 +85,7 @@ def demos(
     options: tuple[str, ...],
     coworkers: str,
     base_url: str | None,
+    brief: bool,
     trials: int,
     seed: int,
     twins: bool,
@@ -105,7 +107,7 @@ def demos(
     _refuse_tests(paths)
     found = find(paths, twins=twins, only=only)
     settings = model_options(options, base_url)
-    plans, problems = _plans(found.worlds, wanted, coworkers, settings, trials, seed)
+    plans, problems = _plans(found.worlds, wanted, coworkers, settings, brief, trials, seed)
     for sentence in (*found.problems, *found.notes, *problems):
         warn(sentence)
     if not plans:
@@ -136,14 +138,20 @@ def _made(folder: Path) -> None:
 
 
 def _plans(
-    worlds: Sequence[World], wanted: Sequence[str], coworkers: str, options: dict[str, Json], trials: int, seed: int
+    worlds: Sequence[World],
+    wanted: Sequence[str],
+    coworkers: str,
+    options: dict[str, Json],
+    brief: bool,
+    trials: int,
+    seed: int,
 ) -> tuple[list[Plan], list[str]]:
     """Who teaches what, and why some cannot: each sentence once."""
     plans: list[Plan] = []
     problems: dict[str, None] = {}
     mine, theirs = shares(options, any(word.startswith("openai") for word in wanted), coworkers != "rules")
     for word in dict.fromkeys(wanted):
-        own = mine if word.startswith("openai") else {}
+        own = {**(mine if word.startswith("openai") else {}), **({"wording": "brief"} if brief else {})}
         for world in worlds:
             try:
                 actors = teachers(word, own, world)
