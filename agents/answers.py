@@ -125,7 +125,7 @@ def _reject(constant: str) -> Json:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _parse(text: str | bytes) -> Json:
+def parse_json(text: str | bytes) -> Json:
     """JSON of unknown origin as plain data. Raises ValueError, also for what is too deep or has too many digits."""
     try:
         return json.loads(text, parse_float=Decimal, parse_constant=_reject)
@@ -135,7 +135,7 @@ def _parse(text: str | bytes) -> Json:
 
 def _answer(body: bytes, prompt: str) -> Verdict:
     try:
-        response = _parse(body)
+        response = parse_json(body)
         choice = response["choices"][0]
         message = choice["message"]
         assert isinstance(message, dict)
@@ -145,7 +145,7 @@ def _answer(body: bytes, prompt: str) -> Verdict:
     if stop == "content_filter":
         return refusal("content_filter", "The server's content filter stopped the answer.", _loggable_text(response))
     text = _text_of(message)
-    calls = [_call(call) for call in _items(message.get("tool_calls"))[:CALLS_LIMIT]]
+    calls = [call_of(call) for call in _items(message.get("tool_calls"))[:CALLS_LIMIT]]
     value: dict[str, Json] = {"text": text, "calls": calls, "stop": stop[:40] if isinstance(stop, str) else ""}
     if _are_ids(choice.get("token_ids")):
         value["ids"] = choice["token_ids"]
@@ -176,7 +176,7 @@ def _text_of(message: Mapping[str, Json]) -> str:
     return normalise(content[:TEXT_LIMIT])[0] if isinstance(content, str) else ""
 
 
-def _call(call: Json) -> dict[str, Json]:
+def call_of(call: Json) -> dict[str, Json]:
     """One tool call as `{"name", "args"}`; with `error` instead of arguments where they cannot be read."""
     function = call.get("function") if isinstance(call, dict) else None
     function = function if isinstance(function, dict) else {}
@@ -185,7 +185,7 @@ def _call(call: Json) -> dict[str, Json]:
     if isinstance(given, str) and len(given) > ARGUMENTS_LIMIT:
         return {**plain, "error": f"The arguments have {len(given)} characters; at most {ARGUMENTS_LIMIT} are allowed."}
     try:
-        parsed = (_parse(given) if given.strip() else {}) if isinstance(given, str) else given
+        parsed = (parse_json(given) if given.strip() else {}) if isinstance(given, str) else given
         # Wrapped as deep as it will stand in the event, whose depth is limited.
         plain["args"] = normalise([[[{} if parsed is None else parsed]]])[0][0][0][0]
     except (ValueError, NotJson):
