@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ..agents.agent import Actor
-from ..events.event import WORLD, EpisodeForked, MessageReceived, MessageSent
+from ..events.event import AGENT, WORLD, EpisodeForked, MessageReceived, MessageSent
 from ..worlds.service import RecordEvent
 from .context import DoCancel
 from .kernel import Kernel
@@ -23,6 +23,8 @@ class Changes(msgspec.Struct, frozen=True):
     """What a fork changes."""
 
     seed: int | None = None
+    agent_seed: int | None = None
+    """What the agent alone draws from now on: the world around it stays as it was."""
     actors: Mapping[str, Actor] = {}
     messages: tuple[tuple[str, MessageSent], ...] = ()
     """Sender and message, sent at the instant of the fork."""
@@ -36,6 +38,12 @@ async def branch(kernel: Kernel, forked: EpisodeForked, changes: Changes) -> Non
         kernel.seed = [changes.seed, seq]
         for drawer in kernel.drawers.values():
             drawer.reseed(kernel.seed)
+    if changes.agent_seed is not None:
+        place = kernel.seats[AGENT].place
+        kernel.seeds[place] = [changes.agent_seed, seq]
+        for (whose, _), drawer in kernel.drawers.items():
+            if whose == place:
+                drawer.reseed(kernel.seeds[place])
     for name, actor in changes.actors.items():
         await _replace(kernel, kernel.seats[name], actor, seq)
     kernel.change(WORLD, seq, changes.records)

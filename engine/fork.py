@@ -36,7 +36,7 @@ async def fork_episode(
 ) -> Episode:
     """Fork an episode at event `at` and play it to its end, in a log that is being written to.
 
-    `changes` is what `episode.forked` says: any of `seed`, `agent` (a specification), `coworkers` (by id), `messages`
+    `changes` is what `episode.forked` says: any of `seed`, `agent_seed` (the agent's draws alone), `agent` (a specification), `coworkers` (by id), `messages`
     (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with,
     or returned as it is.
 

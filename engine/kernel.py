@@ -100,6 +100,8 @@ class Kernel:
         self.seed: list[int] = [started.seed]
         """What is drawn from; after a fork with another seed, that seed and the fork's `seq`."""
         self.drawers: dict[tuple[int, str], Drawer] = {}
+        self.seeds: dict[int, list[int]] = {}
+        """What those at a place draw from, where a fork gave them a seed of their own."""
         self._heap: list[tuple[int, int, int, int, Callable[[Any], object], Any]] = []
         self.seats = {name: Seat(name, place, actor) for place, (name, actor) in enumerate(actors.items(), 1)}
         self._strays: list[tuple[Seat, Any, ForeignAwait, Any]] = []
@@ -257,7 +259,7 @@ class Kernel:
     def drawer(self, place: int, purpose: str) -> Drawer:
         drawer = self.drawers.get((place, purpose))
         if drawer is None:
-            drawer = self.drawers[place, purpose] = Drawer(self.seed, place, purpose)
+            drawer = self.drawers[place, purpose] = Drawer(self.seeds.get(place, self.seed), place, purpose)
         return drawer
 
     def change(self, actor: str, cause: int, changes: Sequence[RecordEvent]) -> None:

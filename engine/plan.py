@@ -184,6 +184,7 @@ class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `episode.forked` may change."""
 
     seed: int | None = None
+    agent_seed: int | None = None
     agent: dict[str, Json] | None = None
     coworkers: dict[str, dict[str, Json]] = {}
     messages: tuple[_Message, ...] = ()
@@ -206,4 +207,6 @@ def changes_of(world: World, changes: Mapping[str, Json], perform: Perform | Non
         (said.sender, MessageSent(to=said.to, text=said.text, gives=said.gives, mark=said.mark))
         for said in wanted.messages
     )
-    return Changes(seed=wanted.seed, actors=actors, messages=messages, records=wanted.records)
+    return Changes(
+        seed=wanted.seed, agent_seed=wanted.agent_seed, actors=actors, messages=messages, records=wanted.records
+    )

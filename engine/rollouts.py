@@ -55,7 +55,7 @@ async def rollout(
     `finished` is called with each result, in the order of the plans: as soon as it and all before it are there.
     Whatever goes wrong with one episode is a result with status `error`, and the others go on.
     """
-    return await side_by_side([partial(_result, plan, log) for plan in plans], concurrency, finished)
+    return await side_by_side([partial(played, plan, log) for plan in plans], concurrency, finished)
 
 
 async def side_by_side(
@@ -79,7 +79,8 @@ async def side_by_side(
     return told
 
 
-async def _result(plan: Plan, log: Log) -> Result:
+async def played(plan: Plan, log: Log) -> Result:
+    """Run and grade one plan. Whatever goes wrong is a result with status `error`."""
     try:
         episode = await run_episode(plan, log)
         ended = episode.status == "ended"

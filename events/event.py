@@ -59,7 +59,7 @@ class EpisodeForked(Body, frozen=True, tag="episode.forked"):
     digest: str
     """Hexadecimal digest of the parent's event `seq`."""
     changes: dict[str, Json] = {}
-    """Any of `seed`, `agent`, `coworkers`, `messages`, `records`."""
+    """Any of `seed`, `agent_seed` (what the agent alone draws from), `agent`, `coworkers`, `messages`, `records`."""
 
 
 class EpisodeEnded(Body, frozen=True, tag="episode.ended"):

@@ -8,6 +8,7 @@ built on them, also where an episode is executed again.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -88,10 +89,14 @@ class Student:
         return await ModelAgent(self._options, life.perform).act(cast(Context, life))
 
 
+at_hand: ContextVar[tuple[Rendering, Sample] | None] = ContextVar("the policy at hand", default=None)
+"""What answers for the policies that a log names, where a task forks episodes or goes on with them."""
+
+
 def build(specification: dict[str, Json]) -> Student:
     """The policy that a log names. Raises msgspec.ValidationError."""
     given = {name: value for name, value in specification.items() if name != "kind"}
-    return Student(msgspec.convert(given, StudentOptions))
+    return Student(msgspec.convert(given, StudentOptions), at_hand.get())
 
 
 class _Life:
