@@ -1,0 +1,86 @@
+"""Rollouts: many episodes of one policy, whose answers are sampled together.
+
+Knows plans, waves and seats. Does not know how tokens are drawn (`generating`), or what an episode was worth. A wave is
+as many episodes as one batch has rows: all begin together, and each has a seat from its first decision to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from ..agents.building import build_coworkers
+from ..engine.fork import fork_episode
+from ..engine.grading import grade_episode
+from ..engine.plan import Plan, plan_of
+from ..engine.rollouts import Result, played, result_of, side_by_side
+from ..events.log import Log
+from .playing import Draft, Told
+from .policy import PolicyServer, Seat
+from .rendering import Rendering
+from .student import Student, StudentOptions, at_hand
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """A continuation that is to be played: of an episode from an event on, with other draws of the agent."""
+
+    stream: str
+    at: int
+    agent_seed: int
+
+
+class Policy:
+    """A policy that plays: its server, how it reads, and its options."""
+
+    def __init__(self, server: PolicyServer, rendering: Rendering, options: StudentOptions, rows: int = 64) -> None:
+        """`rows`: how many episodes share a batch."""
+        self.server = server
+        self.rendering = rendering
+        self.options = options
+        self._rows = rows
+
+    async def play(self, drafts: Sequence[Draft], log: Log, finished: Told = lambda _: None) -> list[Result]:
+        """Play and grade each draft into a log that is being written to; results in the order of the drafts."""
+        results: list[Result] = []
+        for wave in _waves(drafts, self._rows):
+            seats = self.server.wave(len(wave))
+            tasks = [partial(self._seated, draft, seat, log) for draft, seat in zip(wave, seats, strict=True)]
+            results += await side_by_side(tasks, len(wave), finished)
+        return results
+
+    async def _seated(self, draft: Draft, seat: Seat, log: Log) -> Result:
+        try:
+            agent = Student(self.options, (self.rendering, seat.sample))
+            coworkers = build_coworkers(draft.world)
+            return await played(Plan(draft.world, agent, coworkers, draft.seed, draft.trial), log)
+        finally:
+            seat.close()
+
+    async def fork(self, branches: Sequence[Branch], log: Log) -> list[Result]:
+        """Play and grade continuations of this policy's own episodes. Raises EpisodeError if one cannot be forked so."""
+        results: list[Result] = []
+        for wave in _waves(branches, self._rows):
+            seats = self.server.wave(len(wave))
+            tasks = [partial(self._forked, branch, seat, log) for branch, seat in zip(wave, seats, strict=True)]
+            results += await side_by_side(tasks, len(wave), lambda _: None)
+        return results
+
+    async def _forked(self, branch: Branch, seat: Seat, log: Log) -> Result:
+        at_hand.set((self.rendering, seat.sample))
+        try:
+            episode = await fork_episode(log, branch.stream, branch.at, {"agent_seed": branch.agent_seed})
+            ended = episode.status == "ended"
+            grade = await grade_episode(log, episode.id, None, episode.events) if ended else None
+            return result_of(plan_of(episode.events), episode, grade)
+        finally:
+            seat.close()
+
+
+_Item = TypeVar("_Item")
+
+
+def _waves(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
