@@ -95,7 +95,7 @@ def score_of(
     document, started, last = document_of(events), events[0].body, events[-1].body
     assert isinstance(started, EpisodeStarted)
     other = (graders or {}).get(started.id)
-    rubric = _rubric(document if other is None else other.document)
+    rubric = rubric_of(document if other is None else other.document)
     if rubric is None:
         raise NotGraded(f"nothing says how episodes of {started.id} are graded")
     grader = rubric.grader()
@@ -126,7 +126,7 @@ def score_of(
 
 
 @lru_cache(maxsize=256)
-def _rubric(document: str) -> Rubric | None:
+def rubric_of(document: str) -> Rubric | None:
     world = world_from(document)
     return None if world.scoring is None else Rubric(world)
 
