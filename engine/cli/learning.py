@@ -168,7 +168,7 @@ def _plans(
 
 def _play(log: Log, plans: Sequence[Plan], concurrency: int, as_json: bool) -> tuple[list[Result], bool]:
     """The results of all plans, or, if it was stopped, of those that had ended by then; and whether it was."""
-    with _progress(len(plans), as_json) as advance:
+    with progress(len(plans), as_json) as advance:
         try:
             return _rolled_out(log, plans, concurrency, advance), False
         except Interrupted:
@@ -189,7 +189,7 @@ def _rolled_out(
 
 
 @contextmanager
-def _progress(count: int, quiet: bool) -> Iterator[Callable[[], None]]:
+def progress(count: int, quiet: bool) -> Iterator[Callable[[], None]]:
     """A function that moves a bar on standard error by one; only a terminal has a bar."""
     console = Console(file=sys.stderr)
     if quiet or not console.is_terminal:

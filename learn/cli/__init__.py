@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import click
 
-commands: list[click.Command] = []
+from . import evaluate
+
+commands: list[click.Command] = [*evaluate.commands]

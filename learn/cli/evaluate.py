@@ -1,0 +1,373 @@
+"""`learn evaluate` and `learn compare`: what a policy can do, beside those who only look as if they could.
+
+Knows command lines, folders and tables. Does not know how a score, an interval or an episode comes about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import click
+import msgspec
+from rich.text import Text
+
+from ...agents.agent import ActorError
+from ...engine import wall
+from ...engine.cli.failures import Told
+from ...engine.cli.interrupts import Interrupted, run_until_interrupted
+from ...engine.cli.learning import ACCEPTED, progress
+from ...engine.cli.options import SEED, json_option, opened, whole
+from ...engine.cli.root import INTERRUPTED, warn
+from ...engine.cli.screen import Screen, print_json, say, screen
+from ...engine.cli.tables import Cell, print_table
+from ...engine.files import write_whole
+from ...engine.printable import printable
+from ...events.log import Log
+from ..bootstrap import Interval, NothingToCompare
+from ..comparing import Comparison, Method, budget_of, compare
+from ..evaluating import FILE, Evaluation, Group, Report, evaluations_in, report, write_evaluation
+from ..lessons import BadLesson, Lesson, read_lessons
+from ..playing import Player, Unfinished, drafts_of, named, remembering
+from ..playing import evaluate as tested
+from ..scores import METRICS
+from ..splits import Split, for_report, run_of, write_opening
+
+LOG, REPORT, BASELINES = "episodes.db", "report.json", "baselines"
+COMPARISON = "comparison.json"
+SHOWN = 12
+"""Kinds of checks that are shown: those that failed most often."""
+
+
+@click.command("evaluate", short_help="Test a policy beside baselines.")
+@click.argument("model", required=False, type=click.Path(path_type=Path), metavar="[RUN_OR_MODEL]")
+@click.option(
+    "--set", "sets", multiple=True, required=True, metavar="FILE", help="A set manifest, such as val-iid.yaml."
+)
+@click.option("--final", is_flag=True, help="Test sets may be opened; each opening is counted.")
+@click.option(
+    "--baseline",
+    "-b",
+    "baselines",
+    multiple=True,
+    metavar="WHO",
+    help="explore, noop, memoriser, an agent as in `run`, or the folder of a model.",
+)
+@click.option("--demos", type=click.Path(path_type=Path), metavar="DIR", help="What the memoriser remembers.")
+@click.option("--trials", default=1, type=whole(1, 10_000), help="Of each variant; trial K has seed N + K.")
+@click.option("--seed", default=0, type=SEED, help="Of the first trial.")
+@click.option("--temperature", default="0", metavar="T", help="0 (default): always the most probable token.")
+@click.option("--max-tokens", default=256, type=whole(1, 1 << 20), help="Of one answer (256).")
+@click.option("--long", "long_", is_flag=True, help="Instructions and message heads in full, not in short.")
+@click.option("--rows", default=64, type=whole(1, 4096), help="Episodes that share a batch (64).")
+@click.option("--out", default=Path("evaluation"), type=click.Path(path_type=Path), metavar="DIR", help="evaluation/")
+@json_option
+def evaluate(
+    model: Path | None,
+    sets: tuple[str, ...],
+    final: bool,
+    baselines: tuple[str, ...],
+    demos: Path | None,
+    trials: int,
+    seed: int,
+    temperature: str,
+    max_tokens: int,
+    long_: bool,
+    rows: int,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """Let a policy play every variant of every environment of a set, and report it by ring, family and capability.
+
+    A twin score is the mean over twin sets of the worst of their variants. Behind each figure stand the bounds of a
+    95 % interval (paired bootstrap over twin sets). DIR gets the log, the scores and the report.
+
+    \b
+    coworkenv learn evaluate runs/a --set set/val-iid.yaml -b explore -b memoriser --demos demos/
+    coworkenv learn evaluate runs/a --final --set set/R0.yaml --set set/R3.yaml --out final/
+    """
+    if model is None and not baselines:
+        raise Told("name a run or a model, or at least a --baseline")
+    splits = [for_report(path, final=final) for path in dict.fromkeys(sets)]
+    asked = _Asked(_decimal(temperature), max_tokens, None if long_ else "brief", rows)
+    players: list[Player] = [_policy(model, asked)] if model is not None else []
+    players += [_baseline(word, demos, splits, asked) for word in dict.fromkeys(baselines)]
+    _count_openings(splits, out, model)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with opened(str(out / LOG), create=True) as log:
+            evaluations = _play(log, players, splits, trials, seed, as_json)
+    except Interrupted:
+        warn("stopped. The same command goes on where this one was.")
+        return INTERRUPTED
+    except Unfinished as unfinished:
+        warn(str(unfinished))
+        return 1
+    found = report(evaluations)
+    _write(out, evaluations, found)
+    _tell(found, out, as_json)
+    return 0
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        raise Told(f"--temperature is a number, not {text!r}") from None
+    if not (found.is_finite() and 0 <= found <= 10):
+        raise Told(f"--temperature is between 0 and 10, not {text}")
+    return found
+
+
+class _Asked(NamedTuple):
+    """How policies are asked."""
+
+    temperature: Decimal
+    max_tokens: int
+    wording: Literal["brief"] | None
+    rows: int
+
+
+def _policy(path: Path, asked: _Asked) -> Player:
+    """The policy in a folder of a model. Raises Told."""
+    from ..models import ModelError  # Here, because torch takes long to import, and most commands need none.
+    from ..policies import Settings, policy_in
+
+    try:
+        return policy_in(path, str(path), Settings(**asked._asdict()))
+    except ModelError as error:
+        raise Told(str(error)) from None
+
+
+def _baseline(word: str, demos: Path | None, splits: Sequence[Split], asked: _Asked) -> Player:
+    if word == "memoriser":
+        if demos is None:
+            raise Told("the memoriser needs demonstrations to remember: name their folder with --demos")
+        return remembering(lessons_of(demos), splits)
+    if Path(word).is_dir():
+        return _policy(Path(word), asked)
+    try:
+        return named(word)
+    except ActorError as error:
+        raise Told(f"--baseline {word}: {error}") from None
+
+
+def lessons_of(path: Path) -> list[Lesson]:
+    """The demonstrations in a file, or in a folder that `learn demos` made. Raises Told."""
+    try:
+        return read_lessons(path / ACCEPTED if path.is_dir() else path)
+    except BadLesson as error:
+        raise Told(str(error)) from None
+
+
+def _count_openings(splits: Sequence[Split], out: Path, model: Path | None) -> None:
+    """Write down that test sets are opened, before anything is seen: beside the result, and in the run's folder."""
+    folders = [out]
+    if model is not None and (run := run_of(model)) is not None:
+        folders.append(run)
+    for split in splits:
+        if split.role == "test":
+            for folder in folders:
+                write_opening(folder, split, "evaluate --final", wall.now())
+
+
+def _play(
+    log: Log, players: Sequence[Player], splits: Sequence[Split], trials: int, seed: int, quiet: bool
+) -> list[Evaluation]:
+    count = len(players) * sum(len(drafts_of(split, trials, seed)) for split in splits)
+
+    async def playing(advance: Callable[[], None]) -> list[Evaluation]:
+        async with log.writing():
+            return [
+                await tested(player, splits, log, trials=trials, seed=seed, finished=lambda _: advance())
+                for player in players
+            ]
+
+    with progress(count, quiet) as advance:
+        return run_until_interrupted(partial(playing, advance))
+
+
+# --- what was found ----------------------------------------------------------------------------------------
+
+
+def _write(out: Path, evaluations: Sequence[Evaluation], found: Report) -> None:
+    first, *others = evaluations
+    write_evaluation(out / FILE, first)
+    for each in others:
+        write_evaluation(out / BASELINES / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', each.who).strip('.-')}.json", each)
+    write_whole(out / REPORT, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+
+
+def _tell(found: Report, out: Path, as_json: bool) -> None:
+    if as_json:
+        for group in found.groups:
+            print_json({"type": "group", **msgspec.to_builtins(group)})
+        print_json({"type": "checks", **msgspec.to_builtins(found.checks)})
+        print_json({"type": "summary", "who": list(found.who), "totals": found.totals, "folder": str(out)})
+        return
+    console = screen()
+    mine, *others = found.who
+    say(console, (printable(mine), "bold"), *((f", beside {printable(', '.join(others))}",) if others else ()))
+    _print_groups(console, found.groups, mine, others)
+    if others:
+        _print_ahead(console, found.groups, others)
+    _print_checks(console, found)
+    say(console, "in ", (printable(str(out)), "cyan"), f": {FILE}, {REPORT}, {LOG}")
+
+
+def _print_groups(console: Screen, groups: Sequence[Group], mine: str, others: Sequence[str]) -> None:
+    columns: dict[str, list[Cell]] = {
+        "": [_label(group) for group in groups],
+        "sets": [str(group.sets) for group in groups],
+        **{metric: [_estimate(group.values[mine][metric]) for group in groups] for metric in METRICS},
+        "twin score, 95 %": [_bounds(group.values[mine]["twin score"]) for group in groups],
+        **{printable(who): [_estimate(group.values[who]["twin score"]) for group in groups] for who in others},
+    }
+    print_table(console, columns, spare=("pass rate", "twin score, 95 %"), right=[*columns][1:])
+
+
+def _print_ahead(console: Screen, groups: Sequence[Group], others: Sequence[str]) -> None:
+    """How far the first is ahead of each baseline, over all and in each ring."""
+    rows = [(group, who) for group in groups if group.kind in ("all", "ring") for who in others]
+    columns: dict[str, list[Cell]] = {
+        "ahead of": [printable(who) for _, who in rows],
+        "in": [_label(group) for group, _ in rows],
+        **{metric: [_difference(group.ahead[who][metric]) for group, who in rows] for metric in METRICS},
+    }
+    print_table(console, columns, spare=("pass rate",), right=METRICS)
+
+
+def _print_checks(console: Screen, found: Report) -> None:
+    mine = found.who[0]
+    failing = [rate for rate in found.checks[mine] if rate.passed < rate.of][:SHOWN]
+    if failing:
+        columns: dict[str, list[Cell]] = {
+            "checks that failed": [rate.kind for rate in failing],
+            "passed": [f"{rate.passed} of {rate.of}" for rate in failing],
+        }
+        print_table(console, columns, spare=(), right=("passed",))
+    said = found.totals[mine]
+    say(
+        console,
+        f"an episode: {said['calls']:.1f} calls, {said['messages']:.1f} messages, {said['tokens']:.0f} tokens; "
+        f"a gate was tripped in {100 * said['gated']:.0f} %",
+    )
+
+
+def _label(group: Group) -> Cell:
+    return Text(group.name, "bold") if group.kind == "all" else f"{group.kind} {printable(group.name)}"
+
+
+def _estimate(found: Interval) -> str:
+    return f"{found.estimate:.3f}"
+
+
+def _bounds(found: Interval) -> str:
+    return "-" if found.low is None or found.high is None else f"{found.low:.3f} to {found.high:.3f}"
+
+
+def _difference(found: Interval) -> Cell:
+    if found.low is None or found.high is None:
+        return f"{found.estimate:+.3f}"
+    colour = "" if not found.clear else "green" if found.estimate > 0 else "red"
+    return Text(f"{found.estimate:+.3f} ({found.low:+.3f} to {found.high:+.3f})", colour)
+
+
+# --- compare -----------------------------------------------------------------------------------------------
+
+
+@click.command("compare", short_help="Compare methods at equal sampled tokens.")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="A B [C]...")
+@click.option("--tokens", type=whole(0, 1 << 50), help="Sampled tokens at which they are compared (all that all have).")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Where the figures and curves go.")
+@json_option
+def compare_runs(folders: tuple[Path, ...], tokens: int | None, out: Path | None, as_json: bool) -> int:
+    """Compare every other method with the first, twin set by twin set, at the same number of sampled tokens.
+
+    A method is a run, an evaluation, or a folder of those: its training seeds. Intervals are over twin sets, and over
+    training seeds where there are several.
+
+    \b
+    coworkenv learn compare runs/uniform runs/gae runs/forks
+    coworkenv learn compare runs/uniform/ runs/gae/ --tokens 2000000 --out figures/
+    """
+    if len(folders) < 2:
+        raise Told("name at least two folders, to compare them")
+    try:
+        methods = [method_of(folder) for folder in folders]
+        budget = budget_of(methods) if tokens is None else tokens
+        found = [compare(methods[0], other, budget) for other in methods[1:]]
+        curves = [_curve(method) for method in methods]
+    except NothingToCompare as error:
+        raise Told(str(error)) from None
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        whole_ = {"comparisons": msgspec.to_builtins(found), "curves": curves}
+        write_whole(out / COMPARISON, msgspec.json.format(msgspec.json.encode(whole_)) + b"\n")
+    if as_json:
+        for each in found:
+            print_json({"type": "comparison", **msgspec.to_builtins(each)})
+        for curve in curves:
+            print_json({"type": "curve", **curve})
+        return 0
+    for each in found:
+        _print_comparison(screen(), each)
+    return 0
+
+
+def method_of(folder: Path) -> Method:
+    """What a folder holds: one run, or several with different training seeds. Raises Told, NothingToCompare."""
+    if not folder.is_dir():
+        raise Told(f"{folder} is no folder; name a run, an evaluation, or a folder of them")
+    own = evaluations_in(folder)
+    if own:
+        return Method(str(folder), (tuple(own),))
+    inner = [tuple(found) for each in sorted(folder.iterdir()) if each.is_dir() and (found := evaluations_in(each))]
+    if not inner:
+        raise Told(
+            f"{folder} holds no evaluation: neither {FILE}, nor runs that were evaluated while they were trained"
+        )
+    return Method(str(folder), tuple(inner))
+
+
+def _curve(method: Method) -> dict[str, object]:
+    """What a picture of the method's learning needs: for each run, figures by tokens sampled."""
+    runs = [
+        [
+            {
+                "sampled": each.sampled,
+                "update": each.update,
+                **{metric: found.estimate for metric, found in report([each]).groups[0].values[each.who].items()},
+            }
+            for each in run
+        ]
+        for run in method.runs
+    ]
+    return {"method": method.name, "seeds": [run[0].seed for run in method.runs], "runs": runs}
+
+
+def _print_comparison(console: Screen, found: Comparison) -> None:
+    seeds = len(found.sampled[1])
+    over = f"{seeds} training seeds, paired" if found.by_seed else f"{len(found.sampled[0])} and {seeds} runs"
+    say(
+        console,
+        (printable(found.other), "bold"),
+        " less ",
+        (printable(found.one), "bold"),
+        f", at {found.budget:,} sampled tokens; {over}",
+    )
+    names = list(dict.fromkeys((each.kind, each.group) for each in found.differences))
+    cells = {(each.kind, each.group, each.metric): each for each in found.differences}
+    columns: dict[str, list[Cell]] = {
+        "": [group if kind == "all" else f"{kind} {printable(group)}" for kind, group in names],
+        "sets": [str(cells[kind, group, "score"].ahead.clusters) for kind, group in names],
+        **{metric: [_difference(cells[kind, group, metric].ahead) for kind, group in names] for metric in METRICS},
+    }
+    print_table(console, columns, spare=("pass rate",), right=["sets", *METRICS])
+
+
+commands: list[click.Command] = [evaluate, compare_runs]

@@ -1,0 +1,63 @@
+"""A model that is tested: from a folder to a player.
+
+Knows models, their server, and how a policy is asked when it is tested. Does not know sets, or what is made of its
+episodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ..engine.rollouts import Result
+from ..events.log import Log
+from .collecting import Policy
+from .generating import Generator
+from .models import load
+from .playing import Draft, Told
+from .policy import PolicyServer
+from .student import StudentOptions
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a policy is asked when it is tested."""
+
+    temperature: Decimal = Decimal(0)
+    max_tokens: int = 256
+    wording: Literal["brief"] | None = "brief"
+    """As in the demonstrations that it has learnt from."""
+    rows: int = 64
+    """Episodes that share a batch."""
+
+
+class Tested:
+    """A policy that is tested: in lockstep, so the same weights play the same episodes."""
+
+    def __init__(self, who: str, policy: Policy) -> None:
+        self.who = who
+        self.weights = policy.options.weights
+        self.temperature = policy.options.sampler.temperature
+        self._policy = policy
+
+    async def play(self, drafts: Sequence[Draft], log: Log, finished: Told) -> list[Result]:
+        return await self._policy.play(drafts, log, finished)
+
+
+def policy_in(folder: Path, who: str, settings: Settings) -> Tested:
+    """The policy in a folder of a model. Raises models.ModelError."""
+    loaded = load(folder)
+    options = StudentOptions(
+        model=loaded.name,
+        weights=loaded.digest,
+        tokenizer=loaded.rendering.digest,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        length=loaded.length,
+        wording=settings.wording,
+    )
+    server = PolicyServer(Generator(loaded.model, loaded.rendering.template.ends), rows=settings.rows)
+    return Tested(who, Policy(server, loaded.rendering, options, settings.rows))
