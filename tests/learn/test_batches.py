@@ -166,6 +166,13 @@ def test_the_tensors_of_two_samples() -> None:
     assert batch.returns.tolist() == [0.0, 0.0, 0.5]
 
 
+def test_no_samples_are_one_row_that_attends_to_itself() -> None:
+    """A row that attends to nothing is NaN in some attention kernels, and NaN times no token is still NaN."""
+    batch = collate([], pad=3)
+    assert (batch.ids.tolist(), batch.attention.tolist()) == ([[3]], [[1]])
+    assert (len(batch.targets), len(batch.returns)) == (0, 0)
+
+
 @given(updates())
 def test_the_flat_tensors_are_what_a_loop_over_spans_finds(update: list[Sample]) -> None:
     batch = collate(update)
@@ -231,8 +238,9 @@ def test_a_model_that_does_something_after_its_head_is_asked_for_its_own_logits(
 ) -> None:
     model = build()
     assert plain_head(model) is None
-    scored = forward_logprobs(model, collate([ANCHOR]))
-    assert scored.logprobs.tolist() == pytest.approx(naive(model, ANCHOR, 1.0), abs=1e-9)
+    for temperature in (1.0, 0.7):
+        scored = forward_logprobs(model, collate([ANCHOR]), temperature)
+        assert scored.logprobs.tolist() == pytest.approx(naive(model, ANCHOR, temperature), abs=1e-9)
     assert scored.states.shape == (2, 32)
 
 
