@@ -31,6 +31,10 @@ class Sampled(msgspec.Struct, frozen=True):
     stopped: Stop
 
 
+Allowed: TypeAlias = Callable[[Sequence[int]], Sequence[int] | None]
+"""From the ids written so far to those that may come next; None for all."""
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What a policy is asked to go on with."""
 
@@ -42,6 +46,8 @@ class Asked(msgspec.Struct, frozen=True):
     sampler: Sampler
     seed: int
     """63 bits from which the random numbers of this answer are drawn: a function of the episode's seed and the turn."""
+    allowed: Allowed | None = None
+    """A grammar that the answer must follow, for baselines: where it asks for one, other ids cannot be drawn."""
 
 
 Sample: TypeAlias = Callable[[Asked], Awaitable[Sampled]]
@@ -85,7 +91,7 @@ class Student:
         return {"kind": KIND, **self._options.plain()}
 
     async def act(self, context: Context) -> str:
-        life = _Life(context, self._options, self._policy)
+        life = Life(context, self._options, self._policy)
         return await ModelAgent(self._options, life.perform).act(cast(Context, life))
 
 
@@ -99,7 +105,7 @@ def build(specification: dict[str, Json]) -> Student:
     return Student(msgspec.convert(given, StudentOptions), at_hand.get())
 
 
-class _Life:
+class Life:
     """A context that keeps what the policy was asked and answered. Everything else it leaves to the real one."""
 
     def __init__(self, context: Context, options: StudentOptions, policy: tuple[Rendering, Sample] | None) -> None:
