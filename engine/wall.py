@@ -20,6 +20,11 @@ def now() -> float:
     return time.time()
 
 
+def monotonic() -> float:
+    """Seconds since some moment: for how long things take."""
+    return time.monotonic()
+
+
 @cache
 def host() -> str:
     return socket.gethostname()
