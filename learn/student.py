@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from ..agents.agent import Answer, Context, Interrupted, Outside, Perform, Request, Unavailable
-from ..agents.model import ModelAgent, ModelOptions
+from ..agents.model import GaveUp, ModelAgent, ModelOptions
 from ..events.event import Json, Refused
 from .decisions import Sampler, Stop
 from .rendering import Reader, Rendering
@@ -65,6 +65,8 @@ class StudentOptions(ModelOptions, frozen=True, kw_only=True):
     """Tokens that one answer may have."""
     length: int = 4096
     """Tokens that prompt and answer may have together: what the model can read."""
+    decisions: int = 64
+    """So often it may decide in an episode: a policy that has learnt little never ends by itself."""
 
     @property
     def settings(self) -> dict[str, Json]:
@@ -114,6 +116,7 @@ class Life:
         self._policy = policy
         self._draw = context.draw("policy")
         self._seed = 0
+        self._turn = 0
         self._reader = Reader(policy[0]) if policy else None
         self._unread: list[tuple[Sequence[Json], Json]] = []
         """Prompts and answers that the reader has not read: executed again, an episode needs no tokenizer."""
@@ -122,6 +125,9 @@ class Life:
         return getattr(self._context, name)
 
     async def effect(self, request: Request, perform: Perform, *, interruptible: bool = False) -> Answer | Interrupted:
+        self._turn += 1
+        if self._turn > self._options.decisions:
+            raise GaveUp(f"the policy has decided {self._options.decisions} times; it may not decide more often")
         # Drawn for each answer, also for one that the log has: the next one must find the counter where it was.
         self._seed = self._draw.below(1 << 63)
         answer = await self._context.effect(request, perform, interruptible=interruptible)
