@@ -1,20 +1,25 @@
 """How models write tool calls: the common formats, found by what a chat template says.
 
 Knows text. Does not know tokens or tools. What a model writes is untrusted: whatever cannot be read as a call becomes a
-call with an `error`, which its agent is told, or stays plain text.
+call with an `error`, which its agent is told, or stays plain text. Where a call ends is told by its JSON, so a value
+may hold anything, also what begins or ends a call.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
-from ..agents.answers import CALLS_LIMIT, TEXT_LIMIT, call_of, parse_json
+from ..agents.answers import CALLS_LIMIT, TEXT_LIMIT, call_of
 from ..agents.counting import as_json
 from ..events.event import Json
 from ..events.normalise import normalise
 from .tokens import Piece
+
+THOUGHT, THOUGHT_ENDS = "<think>", "</think>"
 
 
 class Dialect(NamedTuple):
@@ -30,18 +35,41 @@ class Dialect(NamedTuple):
     """The inverse: text, and calls as `{"name", "args"}`, with `error` where one cannot be read."""
 
 
-def _object(name: str, args: Json, key: str) -> str:
-    return as_json({"name": name, key: args})
+def spoken(text: str, thinking: bool = False) -> str:
+    """What is left of an answer without the thought that it begins with. `thinking`: the prompt began the thought."""
+    if not thinking and not text.lstrip().startswith(THOUGHT):
+        return text
+    return text.partition(THOUGHT_ENDS)[2]
 
 
-def _called(text: str) -> Json:
-    """A call written as one JSON object."""
+# --- what the formats share --------------------------------------------------------------------------------
+
+
+def _reject(constant: str) -> Json:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_reject)
+
+
+def _value(text: str) -> tuple[Json, str]:
+    """The JSON value that a text begins with, and what is behind it. Raises ValueError."""
+    text = text.lstrip()
     try:
-        given = parse_json(text)
+        value, end = _DECODER.raw_decode(text)
+    except (RecursionError, ArithmeticError) as error:
+        raise ValueError(str(error)) from error
+    return value, text[end:]
+
+
+def _called(text: str) -> tuple[Json, str]:
+    """The call that a text begins with, as one JSON object, and what is behind it."""
+    try:
+        given, rest = _value(text)
     except ValueError:
-        name = re.search(r'"name"\s*:\s*"([^"\\]{1,200})"', text)
-        return _unreadable(name.group(1) if name else "")
-    return _call(given)
+        name = re.search(r'"name"\s*:\s*"([^"\\]{1,200})"', text[:1000])
+        return _unreadable(name.group(1) if name else ""), text
+    return _call(given), rest
 
 
 def _call(given: Json) -> Json:
@@ -52,15 +80,32 @@ def _call(given: Json) -> Json:
 
 
 def _unreadable(name: str) -> Json:
-    return {
-        "name": normalise(name)[0],
-        "args": None,
-        "error": "The call is not valid JSON. Call the tool again with a JSON object.",
-    }
+    error = "The call is not valid JSON. Call the tool again with a JSON object."
+    return {"name": normalise(name)[0], "args": None, "error": error}
 
 
-def _clean(text: str) -> str:
+def _object(call: Json, key: str) -> str:
+    return as_json({"name": call["name"], key: _arguments(call)})
+
+
+def _arguments(call: Json) -> Json:
+    """What a call was given; nothing, where that could not be read."""
+    return {} if call["args"] is None else call["args"]
+
+
+def _text(text: str) -> str:
     return str(normalise(text[:TEXT_LIMIT])[0]).strip()
+
+
+def _marked(text: str, mark: str, read: Callable[[str], tuple[Json, str]]) -> tuple[str, list[Json]]:
+    """The text before the first `mark`, and a call behind each mark that is not within a call."""
+    said, found, rest = text.partition(mark)
+    calls: list[Json] = []
+    while found and len(calls) < CALLS_LIMIT:
+        call, rest = read(rest)
+        calls.append(call)
+        _, found, rest = rest.partition(mark)
+    return _text(said), calls
 
 
 # --- the formats -------------------------------------------------------------------------------------------
@@ -70,67 +115,82 @@ def _write_hermes(text: str, calls: Sequence[Json]) -> list[Piece]:
     pieces = [Piece(text)] if text else []
     for call in calls:
         lead = "\n" if pieces else ""
-        pieces += [Piece(f"{lead}<tool_call>\n", True), Piece(_object(call["name"], call["args"], "arguments"))]
+        pieces += [Piece(f"{lead}<tool_call>\n", True), Piece(_object(call, "arguments"))]
         pieces.append(Piece("\n</tool_call>", True))
     return pieces
 
 
 def _read_hermes(text: str) -> tuple[str, list[Json]]:
-    parts = text.split("<tool_call>")
-    calls = [_called(part.split("</tool_call>")[0].strip()) for part in parts[1 : CALLS_LIMIT + 1]]
-    return _clean(parts[0]), calls
+    return _marked(text, "<tool_call>", _called)
 
 
 def _write_llama(text: str, calls: Sequence[Json]) -> list[Piece]:
-    written = [_object(call["name"], call["args"], "parameters") for call in calls]
-    return [Piece("\n".join([*([text] if text else []), *written]))]
+    return [Piece("\n".join([*([text] if text else []), *(_object(call, "parameters") for call in calls)]))]
 
 
 def _read_llama(text: str) -> tuple[str, list[Json]]:
-    text = text.removeprefix("<|python_tag|>").strip()
-    words, calls = [], []
-    for line in text.split("\n"):
-        plain = line.strip().removesuffix(";")
-        if plain.startswith("{") and '"name"' in plain:
-            calls.append(_called(plain))
+    """A line that begins with an object which names something begins a call, wherever its object ends."""
+    rest = text.removeprefix("<|python_tag|>").lstrip()
+    lines: list[str] = []
+    calls: list[Json] = []
+    while rest:
+        line, _, below = rest.partition("\n")
+        if line.lstrip().startswith("{") and '"name"' in line:
+            call, behind = _called(rest)
+            calls.append(call)
+            rest = below if "error" in call else behind.lstrip("; \n")
         else:
-            words.append(line)
-    return _clean("\n".join(words)), calls[:CALLS_LIMIT]
+            lines.append(line)
+            rest = below
+    return _text("\n".join(lines)), calls[:CALLS_LIMIT]
 
 
 def _write_mistral(text: str, calls: Sequence[Json]) -> list[Piece]:
-    if not calls:
-        return [Piece(text)]
-    written = ", ".join(_object(call["name"], call["args"], "arguments") for call in calls)
-    return [*([Piece(text)] if text else []), Piece("[TOOL_CALLS]", True), Piece(f"[{written}]")]
+    pieces = [Piece(text)] if text else []
+    if calls:
+        listed = ",".join(_object(call, "arguments") for call in calls)
+        pieces += [Piece("[TOOL_CALLS]", True), Piece(f"[{listed}]")]
+    return pieces
 
 
 def _read_mistral(text: str) -> tuple[str, list[Json]]:
-    before, found, after = text.partition("[TOOL_CALLS]")
+    said, found, rest = text.partition("[TOOL_CALLS]")
     if not found:
-        return _clean(text), []
+        return _text(said), []
     try:
-        listed = parse_json(after)
-        items = listed if isinstance(listed, list) else [listed]
+        listed = _value(rest)[0]
     except ValueError:
-        return _clean(before), [_unreadable("")]
-    return _clean(before), [_call(item) for item in items[:CALLS_LIMIT]]
+        return _text(said), [_called(rest)[0]]
+    items = listed if isinstance(listed, list) else [listed]
+    return _text(said), [_call(item) for item in items[:CALLS_LIMIT]]
 
 
 def _write_plain(text: str, calls: Sequence[Json]) -> list[Piece]:
     pieces = [Piece(text)] if text else []
     for call in calls:
-        pieces += [Piece("<|call|>", True), Piece(f"{call['name']} {as_json(call['args'])}")]
+        pieces += [Piece("<|call|>", True), Piece(f"{call['name']} {as_json(_arguments(call))}")]
     return pieces
 
 
 def _read_plain(text: str) -> tuple[str, list[Json]]:
-    parts = text.split("<|call|>")
-    calls = []
-    for part in parts[1 : CALLS_LIMIT + 1]:
-        name, _, arguments = part.strip().partition(" ")
-        calls.append(call_of({"function": {"name": name, "arguments": arguments}}))
-    return _clean(parts[0]), calls
+    return _marked(text, "<|call|>", _named)
+
+
+_NAME = re.compile(r"\s*([^\s{<]*)\s*")
+
+
+def _named(text: str) -> tuple[Json, str]:
+    """A call that is a name and, behind it, an object; or nothing behind it."""
+    found = _NAME.match(text)
+    assert found is not None
+    name, rest = found.group(1), text[found.end() :]
+    if not rest or rest.startswith("<|call|>"):
+        return call_of({"function": {"name": name}}), rest
+    try:
+        arguments, rest = _value(rest)
+    except ValueError:
+        return _unreadable(name[:200]), rest
+    return call_of({"function": {"name": name, "arguments": arguments}}), rest
 
 
 HERMES = Dialect(

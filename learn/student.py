@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import msgspec
+import trio
 
 from ..agents.agent import Answer, Context, Interrupted, Outside, Perform, Request, Unavailable
 from ..agents.model import GaveUp, ModelAgent, ModelOptions
@@ -115,9 +117,10 @@ class Life:
         self._options = options
         self._policy = policy
         self._draw = context.draw("policy")
-        self._seed = 0
         self._turn = 0
         self._reader = Reader(policy[0]) if policy else None
+        self._asking = trio.Lock()
+        """Whoever was interrupted may still be on its way out when the next one asks."""
         self._unread: list[tuple[Sequence[Json], Json]] = []
         """Prompts and answers that the reader has not read: executed again, an episode needs no tokenizer."""
 
@@ -125,32 +128,40 @@ class Life:
         return getattr(self._context, name)
 
     async def effect(self, request: Request, perform: Perform, *, interruptible: bool = False) -> Answer | Interrupted:
+        """Have the policy asked. `perform` is the one of this life; each request gets a seed of its own with it."""
         self._turn += 1
         if self._turn > self._options.decisions:
             raise GaveUp(f"the policy has decided {self._options.decisions} times; it may not decide more often")
         # Drawn for each answer, also for one that the log has: the next one must find the counter where it was.
-        self._seed = self._draw.below(1 << 63)
-        answer = await self._context.effect(request, perform, interruptible=interruptible)
+        ask = partial(cast(Callable[..., Awaitable[Outside]], perform), seed=self._draw.below(1 << 63))
+        answer = await self._context.effect(request, ask, interruptible=interruptible)
         given = answer.value if isinstance(answer, Answer) and answer.refused is None else None
         self._unread.append((request.prompt, given))
         return answer
 
-    async def perform(self, request: Request) -> Outside:
-        """Ask the policy."""
+    async def perform(self, request: Request, seed: int = 0) -> Outside:
+        """Ask the policy. Raises Unavailable where it is not at hand."""
         if self._policy is None or self._reader is None:
             raise Unavailable(f"the weights of {self._options.model} are not at hand; only a learner can go on with it")
-        rendering, sample = self._policy
-        for prompt, value in self._unread:
-            self._reader.prompt(prompt)
+        async with self._asking:  # Here a request ends that was cancelled before it began.
+            ids = tuple(self._read(self._reader, request.prompt))
+            return await self._sampled(*self._policy, ids, seed)
+
+    def _read(self, reader: Reader, prompt: Sequence[Json]) -> list[int]:
+        for earlier, value in self._unread:
+            reader.prompt(earlier)
             if value is not None:
-                self._reader.answered(value["ids"], value)
+                reader.answered(value["ids"], value)
         self._unread.clear()
-        ids, options = self._reader.prompt(request.prompt), self._options
+        return reader.prompt(prompt)
+
+    async def _sampled(self, rendering: Rendering, sample: Sample, ids: tuple[int, ...], seed: int) -> Outside:
+        options = self._options
         room = min(options.max_tokens, options.length - len(ids))
         if room < 1:
             says = f"The prompt has {len(ids)} tokens; the model can read {options.length}."
             return Outside(Answer(refused=Refused("context_length", says)))
-        sampled = await sample(Asked(self, ids, room, options.sampler, self._seed))
+        sampled = await sample(Asked(self, ids, room, options.sampler, seed))
         text, calls = rendering.read(sampled.ids)
         value = {"text": text, "calls": calls, "stop": sampled.stopped, "ids": list(sampled.ids)}
         answer = Answer(value=value, tokens=len(sampled.ids), prompt_tokens=len(ids))

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from .dialects import Dialect, dialect_of
-from .tokens import Tokens
+from .dialects import THOUGHT, THOUGHT_ENDS, Dialect, dialect_of
+from .tokens import Piece, Tokens
 
 _OPEN, _CLOSE = "\ue0f1", "\ue0f2"
 """Characters of private use: no template knows them, and none trims them."""
 _DATE = "1 January 2026"
 """What templates that tell the date are given: the workspace has a date of its own."""
+_CALL = "000000000"
+"""The id of the call that a result answers, for templates that want one."""
+
+_Literals: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class TemplateError(ValueError):
@@ -29,7 +33,7 @@ class Turn(NamedTuple):
     """A message as a template takes it. `ids` are the policy's own, for an answer of it."""
 
     role: str
-    text: str = ""
+    pieces: tuple[Piece, ...] = ()
     ids: tuple[int, ...] | None = None
 
 
@@ -37,23 +41,24 @@ class Template:
     """The chat template of a tokenizer. Raises TemplateError if there is none, or it cannot be used."""
 
     def __init__(self, tokens: Tokens) -> None:
-        if not tokens.tokenizer.chat_template:
-            raise TemplateError("the tokenizer has no chat template, so nobody knows how this model reads a chat")
+        source = _source(tokens.tokenizer)
         self._tokens = tokens
-        source = str(tokens.tokenizer.chat_template)
         self.dialect: Dialect = dialect_of(source)
-        self.literals = lru_cache(1024)(self._literals)
-        self.system = self._can("system", "user")
-        self.tools = "tool" in source and self._can("user", "assistant", "tool")
-        self.alternates = not self._can("user", "user")
-        closing = self._after_answer(("user",))[0]
-        ends = [i for i in closing[:1] if i in tokens.special]
-        eos = tokens.tokenizer.eos_token_id
-        if not ends and eos is None:
-            raise TemplateError("no token ends a turn in this chat template, so a policy could never stop")
-        self.end: int = ends[0] if ends else eos
+        self._literals = lru_cache(1024)(self._tokenised)
+        self._bare = self._applied(["user"], prompt=True) == self._applied(["user"], prompt=False)
+        """It does not say by itself how an answer begins."""
+        self.system = self._can("system", "user", "assistant", "user")
+        self.alternates = not self._can("user", "user", "assistant", "user", "user")
+        self.tools = "tool" in source and self._can("user", "assistant", "tool", "tool", "assistant", "tool", "user")
+        self._render(("user", "assistant") * 3 + ("user",))
+        self.end = self._end()
         """What the policy writes to end its turn."""
+        eos = tokens.tokenizer.eos_token_id
         self.ends = frozenset([self.end, *([eos] if eos is not None else [])])
+        """After any of these it writes nothing more."""
+        opening = self._render(("user",))[-1]
+        self.thinks = THOUGHT in opening and THOUGHT_ENDS not in opening
+        """The prompt begins the policy's thought."""
 
     @property
     def notes(self) -> list[str]:
@@ -68,7 +73,8 @@ class Template:
     def opening(self, turns: Sequence[Turn]) -> list[int]:
         """Ids of a whole prompt, up to where the policy writes."""
         plain = self._plain(turns, first=True)
-        return self._filled(plain, self.literals(tuple(turn.role for turn in plain), True))
+        first, *rest = self._literals(tuple(turn.role for turn in plain), True)
+        return self._filled(first, plain, rest)
 
     def following(self, turns: Sequence[Turn], ended: bool) -> list[int]:
         """Ids of what is new since an answer of the policy, from the end of that answer on.
@@ -76,21 +82,22 @@ class Template:
         `ended`: the policy has written the end of its turn itself.
         """
         plain = self._plain(turns, first=False)
-        first, *rest = self._after_answer(tuple(turn.role for turn in plain))
-        return self._filled(plain, (first[1:] if ended and first[:1] == (self.end,) else first, *rest))
+        first, *rest = self._literals(tuple(turn.role for turn in plain), False)
+        return self._filled(self._behind(first, ended), plain, rest)
 
-    def _after_answer(self, roles: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-        return self.literals(roles, False)
+    def _behind(self, literal: tuple[int, ...], ended: bool) -> tuple[int, ...]:
+        """What stands behind an answer, without the end of its turn where that is there already."""
+        return literal[literal.index(self.end) + 1 :] if ended and self.end in literal else literal
 
-    def _filled(self, turns: Sequence[Turn], literals: Sequence[tuple[int, ...]]) -> list[int]:
-        ids = list(literals[0])
-        for turn, literal in zip(turns, literals[1:], strict=True):
+    def _filled(self, first: Sequence[int], turns: Sequence[Turn], literals: Sequence[tuple[int, ...]]) -> list[int]:
+        ids = list(first)
+        for turn, literal in zip(turns, literals, strict=True):
             if turn.ids is None:
-                ids += self._tokens.untrusted(turn.text)
+                ids += self._tokens.of(turn.pieces)
                 ids += literal
             else:
                 ids += turn.ids
-                ids += literal[1:] if turn.ids[-1:] == literal[:1] == (self.end,) else literal
+                ids += self._behind(literal, turn.ids[-1:] == (self.end,))
         return ids
 
     def _plain(self, turns: Sequence[Turn], first: bool) -> list[Turn]:
@@ -98,12 +105,14 @@ class Template:
         plain: list[Turn] = []
         for turn in turns:
             if turn.role == "tool" and not self.tools:
-                turn = Turn("user", f"[result] {turn.text}")
+                turn = Turn("user", (Piece("[result] "), *turn.pieces))
             elif turn.role == "system" and not self.system:
-                turn = Turn("user", turn.text)
+                if not turn.pieces:
+                    continue
+                turn = Turn("user", turn.pieces)
             joins = self.alternates or (first and not self.system and len(plain) == 1)
             if joins and plain and plain[-1].role == turn.role == "user":
-                plain[-1] = Turn("user", f"{plain[-1].text}\n\n{turn.text}")
+                plain[-1] = Turn("user", (*plain[-1].pieces, Piece("\n\n"), *turn.pieces))
             else:
                 plain.append(turn)
         return plain
@@ -117,40 +126,80 @@ class Template:
         except TemplateError:
             return False
 
-    def _literals(self, roles: tuple[str, ...], first: bool) -> tuple[tuple[int, ...], ...]:
-        """The ids around the contents of these roles: one more than there are roles."""
+    def _end(self) -> int:
+        """The token that the template itself puts behind an answer, else the tokenizer's own end of a text."""
+        closing = self._applied(["user", "assistant"], prompt=False).rpartition(_CLOSE)[2]
+        found = [i for i in self._tokens.trusted(closing) if i in self._tokens.special]
+        eos = self._tokens.tokenizer.eos_token_id
+        if not found and eos is None:
+            raise TemplateError("no token ends a turn in this chat template, so a policy could never stop")
+        return int(found[0] if found else eos)
+
+    def _tokenised(self, roles: tuple[str, ...], first: bool) -> _Literals:
+        """The ids around the contents of these roles: one more than there are roles.
+
+        Those of a whole prompt if it is the `first`, else of what comes behind an answer.
+        """
         before = () if first else ("user", "assistant")
         texts = self._render((*before, *roles))[len(before) :]
-        return tuple(tuple(self._tokens.trusted(text)) for text in texts)
+        return tuple(tuple(self._tokens.trusted(text, first and not place)) for place, text in enumerate(texts))
 
     def _render(self, roles: Sequence[str]) -> list[str]:
-        marks = [f"{_OPEN}{number}{_CLOSE}" for number in range(len(roles))]
-        chat = [_message(role, mark) for role, mark in zip(roles, marks, strict=True)]
-        text = self._applied(chat, prompt=True)
-        if roles[-1:] != ("assistant",) and text == self._applied(chat, prompt=False):
-            # A template that does not say how an answer begins says it where there is one.
-            extra = f"{_OPEN}{len(roles)}{_CLOSE}"
-            text = self._applied([*chat, _message("assistant", extra)], prompt=False).partition(extra)[0]
-        texts: list[str] = []
-        for mark in marks:
-            if text.count(mark) != 1:
-                raise TemplateError(f"the chat template does not give the message of the {roles[len(texts)]} once")
-            before, _, text = text.partition(mark)
-            if _OPEN in before:
-                raise TemplateError("the chat template changes the order of messages")
-            texts.append(before)
-        return [*texts, text]
+        """The texts around the contents of these roles, up to where the policy writes. Raises TemplateError."""
+        asks = roles[-1:] != ("assistant",)
+        # A template that does not say how an answer begins says it where there is one.
+        shown = [*roles, "assistant"] if self._bare and asks else list(roles)
+        texts = _cut(self._applied(shown, prompt=not self._bare), shown)
+        if not self._bare:
+            return texts
+        # It may set a space before an answer, which a model writes itself, as a part of the first word.
+        texts = [text.rstrip(" ") if role == "assistant" else text for text, role in zip(texts, [*shown, ""])]
+        return texts[: len(roles) + 1]
 
-    def _applied(self, chat: list[dict[str, Any]], prompt: bool) -> str:
+    def _applied(self, roles: Sequence[str], prompt: bool) -> str:
+        chat = [_message(role, _mark(place)) for place, role in enumerate(roles)]
         try:
             return str(
                 self._tokens.tokenizer.apply_chat_template(
-                    chat, tokenize=False, add_generation_prompt=prompt, date_string=_DATE
+                    chat,
+                    tokenize=False,
+                    add_generation_prompt=prompt,
+                    date_string=_DATE,
+                    strftime_now=lambda _: _DATE,
                 )
             )
         except Exception as error:  # whatever a stranger's template raises
             raise TemplateError(f"the chat template cannot be rendered: {error}") from error
 
 
+def _source(tokenizer: Any) -> str:
+    """The text of the template: of several, the one for chats."""
+    given = tokenizer.chat_template
+    source = given.get("default") if isinstance(given, dict) else given
+    if not source:
+        raise TemplateError("the tokenizer has no chat template, so nobody knows how this model reads a chat")
+    return str(source)
+
+
+def _mark(place: int) -> str:
+    return f"{_OPEN}{place}{_CLOSE}"
+
+
 def _message(role: str, content: str) -> dict[str, Any]:
-    return {"role": role, "content": content, **({"name": "result"} if role == "tool" else {})}
+    return {"role": role, "content": content, **({"name": "result", "tool_call_id": _CALL} if role == "tool" else {})}
+
+
+def _cut(text: str, roles: Sequence[str]) -> list[str]:
+    """A rendered chat, cut at its marks. Raises TemplateError unless each is there once, in order."""
+    texts: list[str] = []
+    for place, role in enumerate(roles):
+        if text.count(_mark(place)) != 1:
+            raise TemplateError(
+                f"the chat template does not show message {place + 1} of {len(roles)} ({role}) exactly once, so what "
+                "was said cannot be told from what the template adds"
+            )
+        before, _, text = text.partition(_mark(place))
+        if _OPEN in before:
+            raise TemplateError("the chat template changes the order of messages")
+        texts.append(before)
+    return [*texts, text]

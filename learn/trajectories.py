@@ -10,8 +10,11 @@ import struct
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
-from ..engine.effects import prompt_after
+from ..agents.agent import Answer
+from ..engine.effects import cut_answer, prompt_after
+from ..engine.kernel import ENDED
 from ..events.codec import from_json
 from ..events.coherence import events_of
 from ..events.event import (
@@ -20,6 +23,7 @@ from ..events.event import (
     EffectRequested,
     EffectResolved,
     EpisodeEnded,
+    EpisodeForked,
     EpisodeStarted,
     Event,
     Json,
@@ -64,8 +68,7 @@ def trajectory(
     started = events[0].body
     reading = _Reading(rendering, observed)
     for event in events:
-        if event.actor == AGENT:
-            reading.apply(event)
+        reading.apply(event)
     reading.decide()
     if not reading.decisions:
         raise NoTrajectory("no model decided anything as the agent of this episode")
@@ -77,17 +80,26 @@ def trajectory(
         twin=twin,
         seed=started.seed,
         trial=started.trial,
-        segments=tuple(tuple(segment) for segment in reading.reader.segments),
+        segments=(*reading.segments, *reading.reader.finished()),
         decisions=tuple(reading.decisions),
         tokenised=reading.tokenised,
         reason=last.reason if isinstance(last, EpisodeEnded) else "",
     )
 
 
+class _Open(NamedTuple):
+    """An answer that a message may still cut short."""
+
+    resolved: Event
+    answer: Answer
+
+
 class _Reading:
     """The fold over one agent's events. An answer is a decision once it is known that no message cut it short."""
 
     def __init__(self, rendering: Rendering, observed: Mapping[int, bytes]) -> None:
+        self.segments: list[tuple[int, ...]] = []
+        """Of the agents that a fork has replaced; those of the present one are in `reader`."""
         self.reader = Reader(rendering)
         self.decisions: list[Decision] = []
         self.tokenised = False
@@ -95,60 +107,71 @@ class _Reading:
         self._observed = observed
         self._prompt: list[Json] = []
         self._requests: dict[int, EffectRequested] = {}
-        self._open: tuple[Event, EffectResolved, int | None] | None = None
-        """The last answer, and how many of its tokens were paid for, if a message cut it."""
+        self._open: dict[int, _Open] = {}
+        """The last answer, by its request."""
+        self._replaced = False
+        """The next prompt is another agent's."""
 
     def apply(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, EffectRequested) and body.kind == "model":
-            self.decide()
-            self._prompt = prompt_after(self._prompt, body.prompt)
-            self._requests[event.seq] = body
-            self.reader.prompt(self._prompt)
+        if isinstance(body, EpisodeForked):
+            self._replaced |= "agent" in body.changes
+        elif event.actor != AGENT:
+            return
+        elif isinstance(body, EffectRequested) and body.kind == "model":
+            self._ask(event.seq, body)
         elif isinstance(body, EffectResolved) and body.effect in self._requests and body.refused is None:
-            self._open = event, body, None
-        elif isinstance(body, EffectCancelled) and self._open is not None and body.effect == self._open[1].effect:
-            self._open = (*self._open[:2], body.paid)
+            self._open[body.effect] = _Open(event, Answer(value=body.answer, tokens=body.tokens))
+        elif isinstance(body, EffectCancelled) and body.effect in self._open:
+            resolved, answer = self._open.pop(body.effect)
+            if body.paid is not None:
+                self._open[body.effect] = _Open(resolved, cut_answer(answer, body.paid))
+            elif body.reason == ENDED:  # It may be why: a limit that this answer has met.
+                self._open[body.effect] = _Open(resolved, answer)
+
+    def _ask(self, effect: int, body: EffectRequested) -> None:
+        self.decide()
+        if self._replaced:
+            self.segments += self.reader.finished()
+            self.reader, self._replaced = Reader(self._rendering), False
+        self._prompt = prompt_after(self._prompt, body.prompt)
+        self._requests[effect] = body
+        self.reader.prompt(self._prompt)
 
     def decide(self) -> None:
         """What is open becomes a decision."""
-        if self._open is None:
-            return
-        (event, body, paid), self._open = self._open, None
-        value = body.answer if isinstance(body.answer, dict) else {}
-        whole = body.tokens or 0
-        cut = paid is not None and paid < whole
-        given = value.get("ids")
-        if isinstance(given, list) and given:
-            ids = [int(each) for each in given][: paid if cut else None]
-        else:
-            self.tokenised = True
-            ids = self._rendering.answer(value.get("text") or "", () if cut else value.get("calls") or ())
-            ids = ids[:paid] if cut else ids
-        said = self._cut_text(value, paid, whole) if cut else value
-        segment, start, stop = self.reader.answered(ids, said)
+        for effect, (resolved, answer) in self._open.items():
+            self._decide(effect, resolved, answer)
+        self._open.clear()
+
+    def _decide(self, effect: int, resolved: Event, answer: Answer) -> None:
+        value = answer.value if isinstance(answer.value, dict) else {}
+        cut = answer.paid is not None and answer.paid < (answer.tokens or 0)
+        sampled = isinstance(value.get("ids"), list)
+        self.tokenised |= not sampled
+        ids = value["ids"] if sampled else self._tokenised(value, cut)
+        segment, start, stop = self.reader.answered(ids, value)
         if start == stop:
             return
-        request = self._requests[body.effect]
-        sampled = isinstance(given, list) and bool(given)
+        settings = self._requests[effect].settings
         self.decisions.append(
             Decision(
-                seq=body.effect,
-                resolved=event.seq,
-                segment=segment,
+                seq=effect,
+                resolved=resolved.seq,
+                segment=len(self.segments) + segment,
                 start=start,
                 stop=stop,
                 stopped="interrupted" if cut else _stop(value.get("stop")),
-                logprobs=self._logprobs(event.seq, stop - start) if sampled else None,
-                sampler=_sampler(request.settings) if sampled else None,
-                weights=str(request.settings.get("weights", "")) if sampled else "",
+                logprobs=self._logprobs(resolved.seq, stop - start) if sampled else None,
+                sampler=_sampler(settings) if sampled else None,
+                weights=str(settings.get("weights", "")) if sampled else "",
             )
         )
 
-    @staticmethod
-    def _cut_text(value: Json, paid: int | None, whole: int) -> Json:
-        text = value.get("text") or ""
-        return {"text": text[: len(text) * (paid or 0) // whole], "calls": []}
+    def _tokenised(self, value: Json, cut: bool) -> list[int]:
+        """Ids of an answer that the log has as text only; without an end, if its writer did not come to that."""
+        ids = self._rendering.answer(value.get("text") or "", value.get("calls") or ())
+        return ids[:-1] if cut or _stop(value.get("stop")) == "length" else ids
 
     def _logprobs(self, seq: int, count: int) -> tuple[float, ...] | None:
         """What the sampler said of each token; None if the log does not hold it."""
