@@ -60,6 +60,7 @@ def _lived(log: Log, stream: str, rendering: Rendering, about: Mapping[str, Abou
     score = score_of(events, about, episode=stream)
     decisions = [decision.seq for decision in trajectory.decisions]
     rubric = rubric_of(document_of(events))
+    assert rubric is not None, "an episode that has a score has a grader"
     earned = rewards(
         events,
         decisions,
@@ -67,9 +68,8 @@ def _lived(log: Log, stream: str, rendering: Rendering, about: Mapping[str, Abou
         earning.reward,
         gamma=earning.gamma,
         costs=earning.costs,
-        tokens=trajectory.tokens,
     )
-    rollout = Rollout(trajectory=trajectory, rewards=tuple(map(float, earned)))
+    rollout = Rollout(trajectory=trajectory, rewards=tuple(map(float, earned)), gamma=earning.gamma)
     return Lived(rollout=rollout, score=score, malformed=_malformed(events))
 
 

@@ -1,13 +1,16 @@
 """Processing: from the scores of many rollouts of the same tasks to numbers whose sign says better or worse than usual.
 
-Knows twin sets. Does not know decisions. Twins of a set are the same request with another hidden fact; they are sampled
-in equal numbers, and each is compared with itself alone: *centred within the twin, scaled, if at all, by one number for
-the whole set or batch*. Scaled by twin, the push away from guessing is lost: a guess that is right in one twin and
-wrong in the other has standardised scores that cancel out.
+Knows twin sets. Does not know how decisions share an outcome (`credit`). Twins of a set are the same request with
+another hidden fact; they are sampled in equal numbers, and each is compared with itself alone: *centred within the
+twin, scaled, if at all, by one number for the whole set or batch*. Scaled by twin, the push away from guessing is lost.
+Say that a policy nearly always guesses the same, where asking first costs 0.1. In the twin in which it guesses right,
+asking comes out 0.1 below its habit, in the other 0.9 above; but each of both differences is most of its twin's spread,
+so over that spread they are the same, and cancel out.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
@@ -20,17 +23,22 @@ class Unequal(ValueError):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a rollout came to."""
+    """What a rollout came to, or what it came to from one of its decisions on."""
 
     environment: str
     """The twin set."""
     twin: str
     score: float
+    among: str = ""
+    """Within its twin, only outcomes with the same word are compared: a turn, an information state. Empty for whole
+    rollouts."""
 
 
 Process: TypeAlias = Callable[[Sequence[Outcome]], list[float]]
+"""One number for each outcome, in their order. Raises Unequal."""
 
-_EPSILON = 1e-6
+EPSILON = 1e-6
+"""Added to what is divided by: where all scores are the same but for rounding, nothing is learnt from the rounding."""
 
 
 def raw(outcomes: Sequence[Outcome]) -> list[float]:
@@ -39,9 +47,9 @@ def raw(outcomes: Sequence[Outcome]) -> list[float]:
 
 
 def centred(outcomes: Sequence[Outcome]) -> list[float]:
-    """The score minus the mean of the twin's *other* rollouts (leave one out; Kool et al. 2019)."""
+    """The score minus the mean of the *others* it is compared with (leave one out; Kool, van Hoof & Welling 2019)."""
     values = [0.0] * len(outcomes)
-    for places in _twins(outcomes).values():
+    for places in _groups(outcomes):
         total, others = sum(outcomes[place].score for place in places), len(places) - 1
         for place in places:
             score = outcomes[place].score
@@ -50,12 +58,16 @@ def centred(outcomes: Sequence[Outcome]) -> list[float]:
 
 
 def scaled(outcomes: Sequence[Outcome]) -> list[float]:
-    """Centred, over the root of the mean square of the whole twin set's centred values (plus 1e-6)."""
+    """Centred, over the root of the mean square of the whole twin set's centred values (plus `EPSILON`).
+
+    Of a set in which one rollout alone did something else, that is the spread of its twin, and much of the push away
+    from guessing is lost as if it had been scaled by twin. `batch_scaled` hangs on no single rollout.
+    """
     return _over_spread(outcomes, [outcome.environment for outcome in outcomes])
 
 
 def batch_scaled(outcomes: Sequence[Outcome]) -> list[float]:
-    """Centred, over the root of the mean square of the whole batch's centred values (plus 1e-6)."""
+    """Centred, over the root of the mean square of the whole batch's centred values (plus `EPSILON`)."""
     return _over_spread(outcomes, [""] * len(outcomes))
 
 
@@ -65,11 +77,15 @@ def _over_spread(outcomes: Sequence[Outcome], keys: Sequence[str]) -> list[float
     for key, value in zip(keys, values, strict=True):
         squares.setdefault(key, []).append(value * value)
     spread = {key: (sum(found) / len(found)) ** 0.5 for key, found in squares.items()}
-    return [value / (spread[key] + _EPSILON) for key, value in zip(keys, values, strict=True)]
+    return [value / (spread[key] + EPSILON) for key, value in zip(keys, values, strict=True)]
 
 
 def ranked(outcomes: Sequence[Outcome]) -> list[float]:
-    """Ranks in the whole twin set, from 0 to 1, equal scores sharing theirs; then centred within the twin."""
+    """Ranks in the whole twin set, from 0 to 1, equal scores sharing theirs; then centred within the twin.
+
+    No default, since ranks do not say how much is lost: where guessing is a little better than asking in one twin and
+    much worse in the other, that cancels out as if it were the same.
+    """
     ranks = [0.0] * len(outcomes)
     sets: dict[str, list[int]] = {}
     for place, outcome in enumerate(outcomes):
@@ -78,8 +94,8 @@ def ranked(outcomes: Sequence[Outcome]) -> list[float]:
         scores = sorted(outcomes[place].score for place in places)
         for place in places:
             score = outcomes[place].score
-            below, same = sum(each < score for each in scores), sum(each == score for each in scores)
-            ranks[place] = (below + (same - 1) / 2) / max(1, len(scores) - 1)
+            below, upto = bisect_left(scores, score), bisect_right(scores, score)
+            ranks[place] = (below + upto - 1) / 2 / max(1, len(scores) - 1)
     return centred([msgspec.structs.replace(outcome, score=rank) for outcome, rank in zip(outcomes, ranks)])
 
 
@@ -93,18 +109,24 @@ def clipped(values: Sequence[float], limit: float) -> list[float]:
     return [max(-limit, min(limit, value)) for value in values]
 
 
-def _twins(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], list[int]]:
-    """The places of each twin's rollouts. Raises Unequal."""
-    twins: dict[tuple[str, str], list[int]] = {}
+def check(outcomes: Sequence[Outcome]) -> None:
+    """Raises Unequal, with a sentence, for rollouts that cannot be compared."""
+    _groups(outcomes)
+
+
+def _groups(outcomes: Sequence[Outcome]) -> list[list[int]]:
+    """The places of those that are compared with each other. Raises Unequal."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
     for place, outcome in enumerate(outcomes):
-        twins.setdefault((outcome.environment, outcome.twin), []).append(place)
-    counts: dict[str, int] = {}
-    for (environment, twin), places in twins.items():
+        groups.setdefault((outcome.environment, outcome.among, outcome.twin), []).append(place)
+    counts: dict[tuple[str, str], int] = {}
+    for (environment, among, twin), places in groups.items():
         if len(places) < 2:
-            raise Unequal(f"{environment}@{twin or 'base'} has one rollout; a comparison needs at least two")
-        if counts.setdefault(environment, len(places)) != len(places):
+            where = f" at {among}" if among else ""
+            raise Unequal(f"{environment}@{twin or 'base'} has one rollout{where}; a comparison needs at least two")
+        if counts.setdefault((environment, among), len(places)) != len(places):
             raise Unequal(f"the twins of {environment} have unequal numbers of rollouts; sample each as often")
-    return twins
+    return list(groups.values())
 
 
 def flat(outcomes: Sequence[Outcome]) -> int:
