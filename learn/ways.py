@@ -145,7 +145,7 @@ def shuffled(method: Method, batch: Batch) -> Advantages:
 
 def standardised_by_twin(outcomes: Sequence[Outcome]) -> list[float]:
     """Wrong: centred, over the spread of the twin alone. See `processing`."""
-    apart = [Outcome(f"{outcome.environment}@{outcome.twin}", "", outcome.score) for outcome in outcomes]
+    apart = [Outcome(f"{each.environment}@{each.twin}", "", each.score, each.among) for each in outcomes]
     return scaled(apart)
 
 
