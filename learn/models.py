@@ -64,7 +64,7 @@ def load(path: Path | str, dtype: DType = "float32", attention: Attention = "eag
     folder = Path(path)
     config = read_config(folder)
     _check_weights(folder)
-    rendering = _rendering(folder)
+    rendering = read_rendering(folder)
     model = _weights(folder, config, dtype, attention)
     ids, rows = len(rendering.tokens.tokenizer), model.get_input_embeddings().weight.shape[0]
     if ids > rows:
@@ -197,7 +197,8 @@ def _check_weights(folder: Path) -> None:
     raise ModelError(f"{folder} has no weights: there is no file *.safetensors in it")
 
 
-def _rendering(folder: Path) -> Rendering:
+def read_rendering(folder: Path) -> Rendering:
+    """How the model in a folder reads; no weight is read. Raises ModelError."""
     if not any((folder / name).exists() for name in ("tokenizer.json", "tokenizer.model", "tokenizer_config.json")):
         raise ModelError(f"{folder} has no tokenizer; put that of the model beside it (tokenizer.json)")
     with _told(folder, "has a tokenizer that cannot be used"):
