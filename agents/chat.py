@@ -15,6 +15,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import httpx
@@ -48,13 +49,30 @@ def chat(server: Server, *, key: str | None = None, fraction: Callable[[], float
 
 
 async def _perform(server: Server, key: str | None, fraction: Callable[[], float], request: Request) -> Outside:
-    secret = os.environ.get(KEY_VARIABLE, "") if key is None else key
     body, prompt = _body(request)
+    return await persist(server, "chat/completions", body, partial(judge, prompt=prompt), key=key, fraction=fraction)
+
+
+Judge: TypeAlias = Callable[[int, httpx.Headers, bytes], Verdict]
+"""From status, headers and body of a response to what it means."""
+
+
+async def persist(
+    server: Server,
+    path: str,
+    body: bytes,
+    judge: Judge,
+    *,
+    key: str | None = None,
+    fraction: Callable[[], float] = random.random,
+) -> Outside:
+    """Post `body` to a path of a server until there is an answer. Raises Unavailable, as a `chat` does."""
+    secret = os.environ.get(KEY_VARIABLE, "") if key is None else key
     started = trio.current_time()
     failures: list[str] = []
     garbled = 0
     while True:
-        verdict = await _attempt(server, secret, body, prompt)
+        verdict = await _attempt(server, path, secret, body, judge)
         if isinstance(verdict, Outside):
             seconds = round(trio.current_time() - started, 3)
             value = without(secret, verdict.answer.value)
@@ -104,11 +122,11 @@ def without(secret: str, value: Json) -> Json:
     return value
 
 
-async def _attempt(server: Server, secret: str, body: bytes, prompt: str) -> Verdict:
+async def _attempt(server: Server, path: str, secret: str, body: bytes, judge: Judge) -> Verdict:
     """One request. Never raises for what a server or a network can do."""
     try:
         with trio.move_on_after(server.timeout) as scope:
-            status, headers, received = await _exchange(server.url, secret, body)
+            status, headers, received = await _exchange(server.url, path, secret, body)
     except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
         # Not the error's own words: they can hold the key.
         return Hopeless(f"the base URL or the key in {KEY_VARIABLE} cannot be used ({type(error).__name__})")
@@ -118,17 +136,17 @@ async def _attempt(server: Server, secret: str, body: bytes, prompt: str) -> Ver
         return Again(f"no answer within {server.timeout:g} s")
     if received is None:
         return Again(f"the response has more than {BODY_LIMIT >> 20} MiB", garbled=True)
-    return judge(status, headers, received, prompt)
+    return judge(status, headers, received)
 
 
-async def _exchange(url: str, secret: str, body: bytes) -> tuple[int, httpx.Headers, bytes | None]:
+async def _exchange(url: str, path: str, secret: str, body: bytes) -> tuple[int, httpx.Headers, bytes | None]:
     """Status, headers and body of the response; no body if it is too large."""
     headers = {"content-type": "application/json", "accept": "application/json"}
     if secret:
         headers["authorization"] = f"Bearer {secret}"
     received = bytearray()
     with _client(url) as client:
-        async with client.stream("POST", f"{url}/chat/completions", content=body, headers=headers) as response:
+        async with client.stream("POST", f"{url}/{path}", content=body, headers=headers) as response:
             async for chunk in response.aiter_bytes():
                 received += chunk
                 if len(received) > BODY_LIMIT:

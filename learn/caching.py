@@ -55,7 +55,8 @@ class Block:
 
     def clear(self, row: int, end: int) -> None:
         """Have zeros before a column: what is masked is multiplied all the same, and must be finite."""
-        for side in self.sides or ():
+        assert self.sides is not None
+        for side in self.sides:
             side[row, :, :end] = 0
 
     def select(self, rows: Tensor, first: int, end: int) -> Block:

@@ -35,19 +35,27 @@ class GivenUp(Exception):
 
 
 class Generator:
-    """A model that writes. `ends` are the ids that end a turn; they are part of what was written."""
+    """A model that writes. `ends` are the ids that end a turn; they are part of what was written.
+
+    It computes with as many threads as torch was told to use where it was made.
+    """
 
     def __init__(self, model: Any, ends: Iterable[int], keep: int = KEEP) -> None:
         """`keep`: bytes that caches may take between turns; the lives that have waited longest lose theirs first."""
         self._model = model
         self._ends = frozenset(ends)
         self._shelf = Shelf(keep)
+        self._threads = torch.get_num_threads()
         _check(model)
 
     @property
     def kept(self) -> int:
         """Bytes that caches take."""
         return self._shelf.bytes
+
+    def __contains__(self, life: object) -> bool:
+        """Whether anything is kept of a life."""
+        return life in self._shelf
 
     def forget(self, life: object | None = None) -> None:
         """Drop what is kept of a life, or, after the weights have changed, of all."""
@@ -61,15 +69,13 @@ class Generator:
         """Go on with every row, in this order; a life may be asked once in a batch.
 
         `given_up` is asked before each token. Raises GivenUp, drawing.NoDistribution, and ValueError for a row that has
-        no prompt or no room. After any error nothing is kept of these lives.
+        no prompt or no room, or a life that is there twice. After any error nothing is kept of these lives.
         """
         if not rows:
             return []
-        for row in rows:
-            if not row.prompt or row.tokens < 1:
-                raise ValueError(
-                    f"a prompt of {len(row.prompt)} tokens and room for {row.tokens}: both must be above 0"
-                )
+        _check_rows(rows)
+        if torch.get_num_threads() != self._threads:
+            torch.set_num_threads(self._threads)  # Each thread of Python has a number of its own, once it has computed.
         training = self._model.training
         self._model.eval()
         try:
@@ -82,6 +88,14 @@ class Generator:
             self._model.train(training)
         self._shelf.keep([(row.life, kept) for row, kept in zip(rows, batch.kept, strict=True)])
         return batch.sampled()
+
+
+def _check_rows(rows: Sequence[Asked]) -> None:
+    for row in rows:
+        if not row.prompt or row.tokens < 1:
+            raise ValueError(f"a prompt of {len(row.prompt)} tokens and room for {row.tokens}: both must be above 0")
+    if len({row.life for row in rows}) < len(rows):
+        raise ValueError("a life was asked twice in one batch; it can only go on in one way")
 
 
 def _check(model: Any) -> None:
@@ -177,7 +191,6 @@ class _Batch:
         logits: list[Tensor] = []
         for place, (row, known) in enumerate(zip(self._rows, kept, strict=True)):
             prompt, first = tuple(row.asked.prompt), self._firsts[place]
-            self._pack.clear(place, first)
             twin = seen.get(prompt) if not known.ids else None
             if twin is None:
                 logits.append(self._read_one(place, prompt, known))
@@ -186,6 +199,7 @@ class _Batch:
                 self._pack.copy(place, self._end, self._pack.kept(twin, first, list(prompt)))
             if not known.ids:
                 seen.setdefault(prompt, place)
+            self._pack.clear(place, first)
         return torch.cat(logits)
 
     def _read_one(self, place: int, prompt: Sequence[int], known: Kept) -> Tensor:
