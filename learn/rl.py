@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from ..engine.draw import Drawer
 from ..events.log import Log
@@ -22,6 +24,7 @@ from .collecting import Branch, Policy
 from .credit import CREDITS, Credit, Rollout, from_forks
 from .experience import Earning, Lived, figures, read_experience
 from .losses import Loss, grpo, kl_penalty, ppo_clip, reinforce
+from .models import weights_digest
 from .playing import Draft, Told
 from .processing import PROCESSES, Process, clipped, flat
 from .reference import with_reference
@@ -83,6 +86,14 @@ class RlSettings(OptimiserSettings, frozen=True, kw_only=True):
             raise BadSettings(f"there is no credit {self.credit!r}; there are {', '.join((*CREDITS, 'forks'))}")
 
 
+class Experience(NamedTuple):
+    """What an update has to learn from, and what is told of it."""
+
+    lived: list[Lived]
+    credit: Credit
+    told: dict[str, float]
+
+
 class Learner:
     """A policy, the sets it learns from, and how."""
 
@@ -107,22 +118,23 @@ class Learner:
         self._process: Process = PROCESSES[settings.processing]
 
     def drafts(self, update: int) -> list[Draft]:
-        """The episodes of an update: so many twin sets, every twin as often."""
+        """This process's episodes of an update: so many twin sets, every twin as often."""
         names = list(self._sets)
         wanted = chosen(len(names), min(self.settings.sets, len(names)), update, self.settings.seed)
         first = Drawer([self.settings.seed], update, "episodes").below(SEEDS)
-        worlds = [world for place in wanted for world in self._sets[names[place]]]
+        accelerator = self.trainer.accelerator
+        mine = wanted[accelerator.process_index :: accelerator.num_processes]
+        first += accelerator.process_index << 32
+        worlds = [world for place in mine for world in self._sets[names[place]]]
         pairs = [(world, trial) for world in worlds for trial in range(self.settings.rollouts)]
         return [Draft(world, first + number, trial) for number, (world, trial) in enumerate(pairs)]
 
-    async def update(self, number: int, log: Log, finished: Told = lambda _: None) -> dict[str, float]:
-        """Play, judge and learn; gives what is worth telling. The log is being written to. Raises NotFinite."""
+    async def live(self, number: int, log: Log, finished: Told = lambda _: None) -> Experience:
+        """Play the rollouts of an update into a log that is being written to, and judge their decisions."""
         lived, failed = await self._play(number, log, finished)
-        told = {"update": number, "failed": failed, "flat": self._flat(lived), **figures(lived)}
         credit = await self._credit(lived, log)
-        told |= self._learn(lived, credit)
-        self.policy.server.forget()
-        return {**told, "fallbacks": credit.fallbacks}
+        told = {"failed": failed, "flat": self._flat(lived), **figures(lived), "fallbacks": credit.fallbacks}
+        return Experience(lived, credit, told)
 
     async def _play(self, number: int, log: Log, finished: Told) -> tuple[list[Lived], int]:
         """The rollouts of an update. A twin set of which one failed is left out whole: its twins would be unequal."""
@@ -177,6 +189,13 @@ class Learner:
             inner = [[next(scores) for _ in range(self.settings.forks)] for _ in rollout.trajectory.decisions[:-1]]
             advantages.append(from_forks([others, *inner, [rollout.score]]))
         return Credit(advantages=tuple(advantages))
+
+    def learn(self, experience: Experience) -> dict[str, float]:
+        """Make the weights better by it; gives what is told of the update. Raises NotFinite."""
+        told = {**experience.told, **self._learn(experience.lived, experience.credit)}
+        self.policy.server.forget()
+        self.policy.options = msgspec.structs.replace(self.policy.options, weights=weights_digest(self.trainer.model))
+        return told
 
     def _learn(self, lived: Sequence[Lived], credit: Credit) -> dict[str, float]:
         settings, trainer = self.settings, self.trainer

@@ -1,13 +1,12 @@
 """Supervised fine-tuning: what demonstrations decided, decision by decision, under the prompts that they saw.
 
-Knows trajectories and the order in which they are learnt. Does not know files, folders or checkpoints: `train` yields
-after each step, and whoever runs it keeps what is to be kept. What a step learns follows from the seed and its number,
-so a training that was stopped goes on where it was.
+Knows trajectories and the order in which they are learnt. Does not know files, folders or checkpoints.
+What a step learns follows from the seed and its number, so a training that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -17,7 +16,7 @@ from .decisions import Trajectory
 from .lessons import Lesson, lesson_trajectory
 from .losses import Loss, cross_entropy
 from .rendering import Rendering
-from .samples import Sample, microbatches, samples, split, trained
+from .samples import Sample, samples, split, trained
 from .training import OptimiserSettings, Trainer
 
 
@@ -88,21 +87,16 @@ _orders: dict[tuple[int, int, int], list[int]] = {}
 """The last order: a step seldom has lessons of two epochs."""
 
 
-def train(trainer: Trainer, given: Course, settings: SftSettings) -> Iterator[dict[str, float]]:
-    """Make the steps that are left, yielding the figures of each when it is made. Raises NotFinite."""
+def make(trainer: Trainer, given: Course, settings: SftSettings, step: int) -> dict[str, float]:
+    """Make a step, and give its figures. Raises NotFinite."""
     accelerator = trainer.accelerator
-    while trainer.steps < settings.steps:
-        wanted = chosen(len(given.lessons), settings.batch, trainer.steps, settings.seed)
-        parts = [sample for place in wanted for sample in given.lessons[place]]
-        denominator = trained(parts)
-        if accelerator.num_processes == 1:
-            batches = microbatches(parts, settings.batch_tokens)
-        else:
-            shares = split(parts, accelerator.num_processes, settings.batch_tokens)
-            batches = shares[accelerator.process_index]
+    wanted = chosen(len(given.lessons), settings.batch, step, settings.seed)
+    parts = [sample for place in wanted for sample in given.lessons[place]]
+    shares = split(parts, accelerator.num_processes, settings.batch_tokens)
+    whole = trained(parts)
 
-        def objective(batch: Batch, scored: Scored, whole: float = denominator) -> Loss:
-            return cross_entropy(batch.tokens(scored), whole)
+    def objective(batch: Batch, scored: Scored) -> Loss:
+        return cross_entropy(batch.tokens(scored), whole)
 
-        figures = trainer.step(batches, objective)
-        yield {"step": trainer.steps, "read": sum(len(sample.ids) for sample in parts), **figures}
+    figures = trainer.step(shares[accelerator.process_index], objective)
+    return {"read": float(sum(len(sample.ids) for sample in parts)), **figures}

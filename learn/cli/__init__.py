@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import click
 
-from . import evaluate
+from . import credit_bench, evaluate, models, reproduce, training
 
-commands: list[click.Command] = [*evaluate.commands]
+commands: list[click.Command] = [
+    *training.commands,
+    *evaluate.commands,
+    *models.commands,
+    *reproduce.commands,
+    credit_bench.credit_bench,
+]
