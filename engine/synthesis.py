@@ -131,7 +131,7 @@ def _processes(jobs: int) -> Iterator[Callable[[Origin, str], Future[Product]]]:
         yield _at_once
         return
     others = active_children()
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_serve)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve)
     try:
         yield lambda origin, release: pool.submit(_made, origin, release)
     except BaseException:
@@ -150,7 +150,7 @@ def _at_once(origin: Origin, release: str) -> Future[Product]:
     return future
 
 
-def _serve() -> None:
+def serve() -> None:
     """Ctrl-C is for the process that has the files; and without that one there is nobody to work for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()

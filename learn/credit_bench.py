@@ -118,23 +118,24 @@ def judge(
 ) -> list[Judged]:
     """What each way is worth on batches of `size` rollouts of each twin, the best first.
 
-    `advance` is called after each batch. Raises ValueError for logs with too few rollouts.
+    `advance` is called after each way. Raises ValueError for logs with too few rollouts.
     """
+    cut = batches(logs, size)
     places = {environment: place for place, environment in enumerate(_environments(logs))}
-    entries: list[_Entry] = []
-    said: list[list[float]] = [[] for _ in ways]
-    spent: list[list[float]] = [[] for _ in ways]
     necessary = _necessary(logs)
-    for batch in batches(logs, size):
-        entries += _entries(batch, places, necessary)
-        for place, way in enumerate(ways):
-            said[place] += _flat(batch, way.method(batch), way)
-            spent[place] += [rollout.tokens + (_continued(rollout) if way.forks else 0) for rollout in batch.rollouts]
+    entries = [entry for batch in cut for entry in _entries(batch, places, necessary)]
+    found: list[Judged] = []
+    for way in ways:
+        numbers = [number for batch in cut for number in _flat(batch, way.method(batch), way)]
+        found.append(_judged(way, logs, places, entries, numbers))
         advance()
-    found = [
-        _judged(way, logs, places, entries, numbers, fmean(tokens)) for way, numbers, tokens in zip(ways, said, spent)
-    ]
     return sorted(found, key=lambda one: -one.measures.correlation)
+
+
+def planted_last(found: Sequence[Judged]) -> bool:
+    """Whether the ways that are wrong on purpose are behind all others."""
+    worst = min((one.measures.correlation for one in found if not one.planted), default=0.0)
+    return all(one.measures.correlation < worst for one in found if one.planted)
 
 
 def _environments(logs: Frozen) -> list[str]:
@@ -185,7 +186,6 @@ def _judged(
     places: Mapping[str, int],
     entries: Sequence[_Entry],
     numbers: Sequence[float],
-    tokens: float,
 ) -> Judged:
     own: list[list[tuple[_Entry, float]]] = [[] for _ in places]
     for entry, number in zip(entries, numbers, strict=True):
@@ -196,7 +196,7 @@ def _judged(
         processing=way.processing,
         planted=way.planted,
         measures=_mean(list(environments.values())),
-        tokens=tokens,
+        tokens=fmean(rollout.tokens + (_continued(rollout) if way.forks else 0) for rollout in logs.rollouts),
         environments=environments,
         capabilities=_by_capability(logs.variants, environments),
     )

@@ -7,17 +7,18 @@ the same logs, in however many processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import TypeAlias
 
 import msgspec
 import trio
 
 from ..engine.playing import play_program
+from ..engine.synthesis import serve
 from ..worlds.environment import Environment
 from ..worlds.problems import InvalidEnvironment
 from ..worlds.reading import read_environment
@@ -82,17 +83,24 @@ def synthesised(count: int, seed: int) -> list[Origin]:
     ]
 
 
-def freeze(sources: Sequence[Source], settings: Settings, jobs: int) -> Iterator[Logs]:
-    """The logs of each source, in their order."""
+def freeze(sources: Sequence[Source], settings: Settings, jobs: int) -> Generator[Logs, None, None]:
+    """The logs of each source, in their order. Raises BrokenProcessPool where one of the processes was killed."""
     work = partial(_frozen, settings=settings)
     if jobs < 2:
         yield from map(work, sources)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            yield from pool.map(work, sources)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    others = active_children()
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve)
+    try:
+        yield from pool.map(work, sources)
+    except BaseException:
+        # Nobody waits for what they would still finish.
+        for worker in active_children():
+            if worker not in others:
+                worker.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _frozen(source: Source, settings: Settings) -> Logs:

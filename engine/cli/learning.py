@@ -189,7 +189,7 @@ def _rolled_out(
 
 
 @contextmanager
-def progress(count: int, quiet: bool) -> Iterator[Callable[[], None]]:
+def progress(count: int, quiet: bool, what: str = "episodes") -> Iterator[Callable[[], None]]:
     """A function that moves a bar on standard error by one; only a terminal has a bar."""
     console = Console(file=sys.stderr)
     if quiet or not console.is_terminal:
@@ -197,7 +197,7 @@ def progress(count: int, quiet: bool) -> Iterator[Callable[[], None]]:
         return
     columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()]
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("episodes", total=count)
+        task = progress.add_task(what, total=count)
         yield lambda: progress.advance(task)
 
 
