@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from . import credit_bench, evaluate, models, reproduce, training
+from . import credit_bench, evaluate, models, offline, reproduce, training
 
 commands: list[click.Command] = [
     *training.commands,
+    *offline.commands,
     *evaluate.commands,
     *models.commands,
     *reproduce.commands,

@@ -31,7 +31,7 @@ SHOWN = ("loss", "score", "flat", "entropy", "kl_old")
 """Figures of the last step that are shown at the end."""
 
 
-def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
+def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every training has."""
     for option in reversed(
         [
@@ -65,7 +65,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--demos", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of `learn demos`.")
 @click.option("--steps", default=200, type=whole(1, 1 << 30), help="Optimiser steps (200).")
 @click.option("--batch", default=16, type=whole(1, 1 << 20), help="Demonstrations of a step (16).")
-@_shared
+@training_options
 def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
     """Teach a model what demonstrations decided.
 
@@ -82,7 +82,7 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
         split = for_training(shared["train"])
         lessons = lessons_of(demos)
         check_from([lesson.environment for lesson in lessons], split, str(demos))
-        settings = SftSettings(steps=steps, batch=batch, **_common(shared))
+        settings = SftSettings(steps=steps, batch=batch, **common(shared))
         about = {"demos": str(demos), "lessons": len(lessons), **msgspec.to_builtins(settings)}
 
         def begin(session: Any) -> Callable[[int], Figures]:
@@ -91,7 +91,7 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
                 warn(f"{given.left_out} of {len(lessons)} demonstrations are longer than the model reads; left out")
             return partial(make, session.trainer, given, settings)
 
-        return _train("sft", model, split, settings, steps, about, begin, shared)
+        return run_training("sft", model, split, settings, steps, about, begin, shared)
 
 
 @click.command(short_help="Learn from the policy's own rollouts.")
@@ -112,7 +112,7 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
 @click.option("--beta", default=0.0, help="Weight of the KL divergence to the model at the start (0).")
 @click.option("--temperature", default=Decimal(1), type=Decimal, help="Of sampling (1).")
 @click.option("--truncated", type=click.Choice(["keep", "mask"]), default="keep", help="Answers cut by length.")
-@_shared
+@training_options
 def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
     """Let a policy try, and learn from what its rollouts earned.
 
@@ -138,7 +138,7 @@ def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
             max_tokens=given["max_tokens"],
             earning=Earning(reward=given["reward"]),
             **{name: given[name] for name in own},
-            **_common(given),
+            **common(given),
         )
 
         def begin(session: Any) -> Callable[[int], Figures]:
@@ -148,7 +148,7 @@ def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
             return partial(_updated, session, learner, bool(given["as_json"]))
 
         about: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-        return _train("rl", model, split, settings, updates, about, begin, given)
+        return run_training("rl", model, split, settings, updates, about, begin, given)
 
 
 def _updated(session: Any, learner: Any, quiet: bool, number: int) -> Figures:
@@ -171,7 +171,8 @@ def _updated(session: Any, learner: Any, quiet: bool, number: int) -> Figures:
 # --- common ------------------------------------------------------------------------------------------------
 
 
-def _common(shared: Mapping[str, Any]) -> dict[str, Any]:
+def common(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that every training has."""
     lr = {"lr": shared["lr"]} if shared["lr"] is not None else {}
     return {"batch_tokens": shared["batch_tokens"], "seed": shared["seed"], **lr}
 
@@ -184,7 +185,7 @@ def _settings(shared: Mapping[str, Any], temperature: Decimal = Decimal(0)) -> A
     )
 
 
-def _train(
+def run_training(
     command: str,
     model: Path,
     split: Split,
@@ -194,6 +195,7 @@ def _train(
     begin: Callable[[Any], Callable[[int], Figures]],
     shared: Mapping[str, Any],
 ) -> int:
+    """Train in a run's folder: what `begin` gives makes a step. The exit code."""
     from ..models import load, pin
     from ..runs import Run, model_folder
     from ..sessions import Session, Testing, train

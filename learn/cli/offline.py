@@ -1,0 +1,104 @@
+"""`learn offline`: learning from episodes that are in logs already.
+
+Knows options and logs. Does not know methods (`offline`), or how a training goes on (`training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ...engine.cli.failures import Told
+from ...engine.cli.options import opened
+from ...engine.cli.root import warn
+from ..credit import CREDITS
+from ..splits import base_of, for_training
+from .guard import told
+from .training import Figures, common, run_training, training_options
+
+METHODS = ("awr", "dpo", "filtered", "weighted")
+
+
+@click.command(short_help="Learn from episodes that are in logs.")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--logs",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A log, or a folder of logs: of rollouts, demonstrations, anybody's episodes.",
+)
+@click.option("--method", type=click.Choice(METHODS), default="awr", help="awr (default), dpo, filtered, weighted.")
+@click.option("--credit", type=click.Choice(list(CREDITS)), default="uniform", help="Which decisions did it.")
+@click.option("--beta", default=0.5, help="awr: temperature of advantages; dpo: hold to the reference (0.5).")
+@click.option("--steps", default=100, help="Optimiser steps (100).")
+@click.option("--batch", default=16, help="Episodes, or pairs, of a step (16).")
+@training_options
+def offline(
+    model: Path, logs: tuple[Path, ...], method: str, credit: str, beta: float, steps: int, batch: int, **shared: Any
+) -> int:
+    """Learn from logged events, without a single new rollout.
+
+    Only episodes of environments in the training set are learnt. `awr` weighs what was decided by its advantage, `dpo`
+    prefers the best episode of a twin to the worst, `filtered` imitates the best, `weighted` is REINFORCE with
+    truncated importance weights, for episodes that a policy of this learner sampled.
+
+    \b
+    coworkenv learn offline runs/sft --logs runs/rl/rollouts --train set/train.yaml --out runs/awr
+    coworkenv learn offline runs/sft --logs demos/demos.db --method dpo --beta 0.1 --train set/train.yaml --out runs/dpo
+    """
+    with told():
+        from ..models import load
+        from ..offline import OfflineSettings, make, units
+        from ..runs import model_folder
+
+        split = for_training(shared["train"])
+        settings = OfflineSettings(
+            method=method,  # type: ignore[arg-type]
+            credit=credit,
+            beta=beta,
+            steps=steps,
+            batch=batch,
+            **common(shared),
+        )
+        paths = _logs(logs)
+
+        def begin(session: Any) -> Callable[[int], Figures]:
+            lived = [each for path in paths for each in _lived(path, session.loaded.rendering, split, settings)]
+            found = units(lived, settings)
+            if found.left_out:
+                warn(f"{found.left_out} of {len(lived)} episodes are of no use to `{method}`")
+            reference = load(model_folder(model)).model if method == "dpo" else None
+            return partial(make, session.trainer, found, settings, reference)
+
+        about = {"logs": [str(path) for path in paths], **msgspec.to_builtins(settings)}
+        return run_training("offline", model, split, settings, steps, about, begin, shared)
+
+
+def _logs(paths: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.db")) if path.is_dir() else [path]
+        if not inside or not path.exists():
+            raise Told(f"there is no log in {path}: name a log, or a folder of *.db files")
+        found += inside
+    return found
+
+
+def _lived(path: Path, rendering: Any, split: Any, settings: Any) -> list[Any]:
+    """Ended episodes of a log, of environments in the set."""
+    from ..experience import read_experience
+
+    with opened(str(path)) as log:
+        rows = log.rows(kind="episode", status="ended")
+        streams = [row.id for row in rows if base_of(row.environment) in split.about]
+        return read_experience(log, streams, rendering, split.about, settings.earning)
+
+
+commands: list[click.Command] = [offline]
