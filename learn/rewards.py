@@ -178,13 +178,13 @@ def rewards(
     case). Discounted returns then differ from those of `terminal` by nothing but the potential before the decision,
     whatever is done: no optimal policy changes, and there is nothing to farm.
 
-    `checks`: the final worth, shared out by who earned it. See `_by_checks`.
+    `checks`: the final worth, shared out by who earned it. See `by_checks`.
     """
     if not decisions:
         return []
     scores = potentials(events, decisions, rubric, costs)
     if kind == "checks":
-        return _by_checks(standings(events, decisions, rubric), rubric, scores[-1])
+        return by_checks(standings(events, decisions, rubric), rubric, scores[-1])
     final = [Fraction(0)] * (len(decisions) - 1) + [scores[-1]]
     if kind == "terminal":
         return final
@@ -212,7 +212,7 @@ def read_rewards(
     return rewards(events, decisions, rubric, kind, gamma=gamma, costs=costs)
 
 
-def _by_checks(rows: Sequence[tuple[bool, ...]], rubric: Rubric, worth: Fraction) -> list[Fraction]:
+def by_checks(rows: Sequence[tuple[bool, ...]], rubric: Rubric, worth: Fraction) -> list[Fraction]:
     """The final worth, shared out among decisions: the sum is `worth`.
 
     With S the final score as it were without gates: S goes to the decisions with which checks became passed for good,
@@ -232,8 +232,8 @@ def _by_checks(rows: Sequence[tuple[bool, ...]], rubric: Rubric, worth: Fraction
     total = sum(weight for _, weight in earners)
     for decision, weight in earners:
         shared[decision] += (whole if failed else worth) * Fraction(weight, total)
-    for decision in failed:
-        shared[last if decision is None else decision] -= (whole - worth) / len(failed)
+    for culprit in failed:
+        shared[last if culprit is None else culprit] -= (whole - worth) / len(failed)
     return shared
 
 
