@@ -28,6 +28,8 @@ Produce: TypeAlias = Callable[[Sequence[Origin]], list[Product]]
 
 TRAINED = 5
 """The most capabilities that an environment for training has."""
+APART = 1 << 32
+"""Between the seed of what is learnt and that of what is tuned by."""
 TRIES = 3
 """A ring that has the workflows of train asks for at most so many times what it needs."""
 
@@ -35,6 +37,16 @@ TRIES = 3
 def whole_set(count: int, seed: int, choice: Wanted, knobs: Mapping[str, int], produce: Produce) -> list[Product]:
     """What came of a plan of so many. Raises `CannotCover`."""
     return produce([_origin(seed, each, knobs) for each in plan(count, seed, choice)])
+
+
+def tuned_set(
+    count: int, val: int, seed: int, choice: Wanted, knobs: Mapping[str, int], produce: Produce
+) -> dict[str, list[Product]]:
+    """By ring: what came of `count` for training, and of `val` others of the same kind. Raises `CannotCover`."""
+    train = whole_set(count, seed, choice, knobs, produce)
+    known = {product.digest for product in train}
+    others = whole_set(val, seed + APART, choice, knobs, produce)
+    return {"train": train, "val-iid": [product for product in others if product.digest not in known]}
 
 
 def _origin(seed: int, each: Requirement, knobs: Mapping[str, int]) -> Origin:

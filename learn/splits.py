@@ -96,7 +96,7 @@ def for_training(path: str | Path) -> Split:
     if not is_manifest(Path(path)):
         raise NotForThis(
             f"{path} has no set manifest, so it counts as test: nobody may learn from it. Name the `train.yaml` of a "
-            "split; `coworkenv synth split` makes one"
+            "split; `coworkenv synth make --split` makes one"
         )
     found = read_split(path)
     if found.role != "train":

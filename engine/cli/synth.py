@@ -42,7 +42,7 @@ from ...worlds.synth.validators.leakage import rank_uniformity
 from ...worlds.writing import write
 from ..authoring import draft_environment, model_named, rewrite_environment
 from ..printable import printable
-from ..sets import Produce, split_set, whole_set
+from ..sets import Produce, split_set, tuned_set, whole_set
 from ..synthesis import Workshop, determinism, figures, place
 from ..validation import validate
 from .failures import Told
@@ -103,6 +103,7 @@ FAMILIES = _some(lambda: tuple(families()), "family")
 @click.option("--depth", default="1-8", type=_depth, metavar="N-M", help="Capabilities of one environment (1-8).")
 @click.option("--knob", "knobs", multiple=True, type=_knob, metavar="NAME=N", help="Difficulty: rows, near, articles.")
 @click.option("--split", type=whole(1, 100_000), help="Besides, so many for each test ring, with nothing shared.")
+@click.option("--val", type=whole(1, 100_000), help="Besides, so many others of the same kind, to tune by.")
 @click.option("--jobs", "-j", default=os.cpu_count() or 1, type=whole(1, 512), help="Processes (all cores).")
 @click.option("--probe", default=0, type=whole(0, 10_000), help="Play so many under other hash seeds, too (none).")
 @json_option
@@ -117,6 +118,7 @@ def make_(
     depth: tuple[int, int],
     knobs: tuple[tuple[str, int], ...],
     split: int | None,
+    val: int | None,
     jobs: int,
     probe: int,
     as_json: bool,
@@ -126,18 +128,23 @@ def make_(
     A plan covers each capability alone, then all pairs, then triples. The same arguments leave the same files, in
     however many processes; what is in DIR already is not made again. What cannot be made sound is discarded, and the
     table says why. DIR/set.yaml lists the set. With --split there is one list a ring: train.yaml, val-iid.yaml,
-    R0.yaml (new instances), R1 (styles), R2 (pairs), R3 (families), R4 (interfaces), R5 (deeper).
+    R0.yaml (new instances), R1 (styles), R2 (pairs), R3 (families), R4 (interfaces), R5 (deeper); with --val only the
+    first two, of which the second is as the first, with other facts.
 
     \b
     coworkenv synth make envs/ --count 1000
     coworkenv synth make envs/ --count 200 --capabilities A1,B1,E1 --languages en --knob rows=20
     coworkenv synth make envs/ --count 600 --split 60
     """
+    if split and val:
+        raise Told("--split makes a set to tune by already; leave --val out")
     choice = wanted(capabilities, of, languages or LANGUAGES, styles or STYLES, depth)
     try:
         workshop = Workshop(out, release())
         with _producing(workshop, jobs, as_json) as produce:
-            if split:
+            if val:
+                made = tuned_set(count, val, seed, choice, dict(knobs), produce)
+            elif split:
                 made = split_set(count, split, seed, choice, dict(knobs), produce)
             else:
                 made = {"set": whole_set(count, seed, choice, dict(knobs), produce)}

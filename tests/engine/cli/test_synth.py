@@ -103,6 +103,19 @@ def test_with_a_split_each_ring_has_its_list_and_nothing_is_shared(cli, unjudged
         assert made.digest[:16] in ran.out
 
 
+def test_a_set_to_tune_by_is_of_the_same_kind_with_other_facts(cli, unjudged):
+    ran = cli("synth", "make", "envs", "-n", "6", "--val", "3", "--capabilities", "A1,B2", "--seed", "2")
+    assert (ran.code, ran.err) == (0, "")
+    train, val = (read_manifest(Path("envs", f"{name}.yaml")) for name in ("train", "val-iid"))
+    assert [(made.ring, made.role, len(made.members)) for made in (train, val)] == [
+        ("train", "train", 6),
+        ("val-iid", "validation", 3),
+    ]
+    assert not {each.digest for each in train.members} & {each.digest for each in val.members}
+    both = cli("synth", "make", "envs", "-n", "6", "--val", "3", "--split", "2")
+    assert (both.code, both.err) == (2, "coworkenv: --split makes a set to tune by already; leave --val out\n")
+
+
 def test_what_is_wrong_with_a_split_is_told_and_gives_exit_code_1(cli, unjudged, monkeypatch):
     monkeypatch.setattr(synth, "check_splits", lambda manifests, texts: ["R1 has a style of train."])
     names = "A1,B1,C1,D1,E1,G2,H1"
