@@ -19,6 +19,7 @@ import trio
 from .are import are_rate
 from .limits import limits
 from .profile import where_time_goes
+from .rollouts import SMALL, Work, rollouts
 from .synthesis import making
 from .workload import rates, together
 
@@ -40,6 +41,7 @@ def measure(quick: bool) -> dict[str, object]:
     raw = {name: max(before[name], after[name]) for name in before}
     many, memory = trio.run(together, at_once)
     made = trio.run(making, 8 if quick else 60)
+    wrote = rollouts(SMALL if quick else Work())
     return {
         "limits": {name: round(value) for name, value in raw.items()},
         "episodes": {
@@ -52,6 +54,7 @@ def measure(quick: bool) -> dict[str, object]:
             floor("replay: read, decode, fold ÷ read and decode", found.replay, raw["read"], 0.5),
             floor("replay with chain verified ÷ read and decode", found.replay_checked, raw["read"], 0.3),
             floor("verify ÷ run, events/s (1 / 1.1)", found.verify, found.run, 1 / 1.1),
+            row("rollouts, tokens ÷ one `generate` as long", wrote.server, wrote.to_single, 0.9),
         ],
         "beside": {
             f"episodes/s, {at_once} at once": round(many),
@@ -65,15 +68,24 @@ def measure(quick: bool) -> dict[str, object]:
             "episodes/s, played and graded": round(made.episodes),
             "episodes in the time of an environment": round(made.price),
         },
+        "rollouts": {
+            "tokens/s, policy server": round(wrote.server),
+            "tokens/s, one `generate` of all turns' tokens": round(wrote.single),
+            "tokens/s, `generate` that reads all again each turn": round(wrote.again),
+            "server ÷ reading again": round(wrote.to_again, 2),
+        },
         "profile": where_time_goes(episodes),
     }
 
 
 def floor(name: str, rate: float, limit: float, least: float) -> dict[str, object]:
-    ratio = rate / limit
+    return row(name, rate, rate / limit, least)
+
+
+def row(name: str, rate: float, ratio: float, least: float) -> dict[str, object]:
     return {
         "what": name,
-        "events/s": round(rate),
+        "a second": round(rate),
         "ratio": round(ratio, 3),
         "floor": round(least, 3),
         "met": ratio >= least,
@@ -81,11 +93,11 @@ def floor(name: str, rate: float, limit: float, least: float) -> dict[str, objec
 
 
 def table(figures: dict[str, object]) -> str:
-    lines = ["| what | events/s | ratio | floor | |", "|---|---:|---:|---:|---|"]
+    lines = ["| what | a second | ratio | floor | |", "|---|---:|---:|---:|---|"]
     for row in figures["floors"]:  # type: ignore[attr-defined]
         mark = "met" if row["met"] else "**missed**"
-        lines.append(f"| {row['what']} | {row['events/s']:,} | {row['ratio']} | {row['floor']} | {mark} |")
-    for part in ("episodes", "limits", "beside", "synthesis"):
+        lines.append(f"| {row['what']} | {row['a second']:,} | {row['ratio']} | {row['floor']} | {mark} |")
+    for part in ("episodes", "limits", "beside", "synthesis", "rollouts"):
         lines += ["", f"| {part} | |", "|---|---:|"]
         lines += [f"| {name} | {value} |" for name, value in figures[part].items()]  # type: ignore[attr-defined]
     lines += ["", "| where the time of a run goes | share |", "|---|---:|"]

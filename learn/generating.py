@@ -68,8 +68,9 @@ class Generator:
     def generate(self, rows: Sequence[Asked], given_up: Callable[[], bool] = lambda: False) -> list[Sampled]:
         """Go on with every row, in this order; a life may be asked once in a batch.
 
-        `given_up` is asked before each token. Raises GivenUp, drawing.NoDistribution, and ValueError for a row that has
-        no prompt or no room, or a life that is there twice. After any error nothing is kept of these lives.
+        `given_up` is asked before each prompt and each token. Raises GivenUp, drawing.NoDistribution, and ValueError
+        for a row that has no prompt or no room, or a life that is there twice. After any error nothing is kept of these
+        lives.
         """
         if not rows:
             return []
@@ -79,10 +80,9 @@ class Generator:
         training = self._model.training
         self._model.eval()
         try:
-            batch = _Batch(self._model, rows, [self._shelf.take(row.life, row.prompt) for row in rows], self._ends)
+            batch = _Batch(self._model, [_Row(row, self._ends) for row in rows], given_up)
+            batch.read([self._shelf.take(row.life, row.prompt) for row in rows])
             while batch.live:
-                if given_up():
-                    raise GivenUp("nobody waits for this batch any more")
                 batch.step()
         finally:
             self._model.train(training)
@@ -147,30 +147,28 @@ class _Batch:
     The last token of every prompt stands in the same column, so a row begins where its prompt's length says.
     """
 
-    def __init__(self, model: Any, asked: Sequence[Asked], kept: Sequence[Kept], ends: frozenset[int]) -> None:
+    def __init__(self, model: Any, rows: Sequence[_Row], given_up: Callable[[], bool]) -> None:
         self._model = model
+        self._given_up = given_up
         self._device = model.get_input_embeddings().weight.device
         # Renamed in transformers 5.
         self._cache_name = "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
-        self._rows = [_Row(each, ends) for each in asked]
-        self.kept: list[Kept] = [Kept([]) for _ in asked]
+        self._rows = rows
+        self.kept: list[Kept] = [Kept([]) for _ in rows]
         """What is to be kept of each row, once it has ended."""
-        self._active = list(range(len(asked)))
+        self._active = list(range(len(rows)))
         """The row that stands at each place of the pack."""
-        lengths = [len(each.prompt) for each in asked]
+        lengths, rooms = [len(row.asked.prompt) for row in rows], [row.asked.tokens for row in rows]
         self._end = max(lengths)
         """Columns of the pack that are filled."""
         self._firsts = [self._end - length for length in lengths]
         """The first column of each place."""
-        most = max(each.tokens for each in asked)
-        self._pack = Pack.empty(_layers(model), len(asked), self._end + min(most, GROWTH))
+        self._pack = Pack.empty(_layers(model), len(rows), self._end + min(max(rooms), GROWTH))
         self._positions = torch.tensor(lengths, device=self._device).unsqueeze(-1)
-        self._mask = torch.ones((len(asked), self._end + most), dtype=torch.int64, device=self._device)
+        self._last_positions = self._positions + torch.tensor(rooms, device=self._device).unsqueeze(-1) - 1
+        self._mask = torch.ones((len(rows), self._end + max(rooms)), dtype=torch.int64, device=self._device)
         for place, first in enumerate(self._firsts):
             self._mask[place, :first] = 0
-        logits = self._read(kept)
-        self._cache = self._pack.window(slice(None), 0, self._end)
-        self._draw(logits)
 
     @property
     def live(self) -> bool:
@@ -181,8 +179,8 @@ class _Batch:
 
     # --- reading -------------------------------------------------------------------------------------------
 
-    def _read(self, kept: Sequence[Kept]) -> Tensor:
-        """Read what is new of every prompt. (B, V): the logits after each.
+    def read(self, kept: Sequence[Kept]) -> None:
+        """Read what is new of every prompt, and write the first token.
 
         One by one: they are of different lengths, one keeps the processor busy, and each is computed as if alone. A
         prompt that another life has just begun with as well is computed once.
@@ -200,7 +198,8 @@ class _Batch:
             if not known.ids:
                 seen.setdefault(prompt, place)
             self._pack.clear(place, first)
-        return torch.cat(logits)
+        self._cache = self._pack.window(slice(None), 0, self._end)
+        self._draw(torch.cat(logits))
 
     def _read_one(self, place: int, prompt: Sequence[int], known: Kept) -> Tensor:
         first, count = self._firsts[place], len(known.ids)
@@ -214,6 +213,8 @@ class _Batch:
 
     def _forward(self, ids: Tensor, mask: Tensor | None, positions: Tensor, cache: Any) -> Tensor:
         """(rows, V): the logits of the last column."""
+        if self._given_up():
+            raise GivenUp("nobody waits for this batch any more")
         given = {"input_ids": ids, "attention_mask": mask, "position_ids": positions, self._cache_name: cache}
         logits: Tensor = self._model(**given, use_cache=True, logits_to_keep=1).logits
         return logits[:, -1]
@@ -225,7 +226,8 @@ class _Batch:
         mask = self._mask[:, : self._end + 1]
         logits = self._forward(self._last.unsqueeze(-1), mask, self._positions, self._cache)
         self._end += 1
-        self._positions = self._positions + 1
+        # Rows that have ended compute on for nothing; not where the model may have no positions any more.
+        self._positions = torch.minimum(self._positions + 1, self._last_positions)
         self._draw(logits)
 
     def _draw(self, logits: Tensor) -> None:
@@ -251,7 +253,8 @@ class _Batch:
             return
         rows, first = torch.tensor(staying, device=self._device), min(self._firsts[place] for place in staying)
         self._pack = self._pack.select(rows, first, self._end)
-        self._last, self._positions, self._mask = self._last[rows], self._positions[rows], self._mask[rows, first:]
+        self._last, self._mask = self._last[rows], self._mask[rows, first:]
+        self._positions, self._last_positions = self._positions[rows], self._last_positions[rows]
         self._firsts = [self._firsts[place] - first for place in staying]
         self._end -= first
         self._cache = self._pack.window(slice(None), 0, self._end)

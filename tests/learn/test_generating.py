@@ -11,7 +11,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 from coworkenv.engine.draw import Drawer
 from coworkenv.learn.decisions import Sampler
@@ -137,6 +146,17 @@ def test_kept_caches_change_nothing_however_prompts_go_on(changes: list[tuple[in
         torch.testing.assert_close(torch.tensor(kept.logprobs), torch.tensor(afresh.logprobs), atol=1e-4, rtol=0)
         whole = [*prompt, *kept.ids]
         prompt = [*whole[: max(1, len(whole) - back)], *numbers(seed + turn + 1, new)]
+
+
+def test_a_row_that_has_ended_never_needs_positions_that_the_model_has_not() -> None:
+    torch.manual_seed(3)
+    sizes = GPT2Config(
+        vocab_size=VOCABULARY, n_positions=30, n_embd=32, n_layer=2, n_head=4, attn_implementation="eager"
+    )
+    model = GPT2LMHeadModel(sizes)
+    rows = [asked(0, numbers(0, 27), 3), asked(1, numbers(1, 5), 25), asked(2, numbers(2, 5), 25)]
+    for row, answer in zip(rows, Generator(model, []).generate(rows), strict=True):
+        agrees(model, row, answer)
 
 
 def test_what_is_kept_is_not_read_again() -> None:
@@ -316,7 +336,7 @@ def test_after_an_error_nothing_is_kept_and_the_next_batch_is_right() -> None:
     generator = Generator(model, [])
     row = asked("life", numbers(1, 20), 6)
     generator.generate([row])
-    turns = iter([False, True])
+    turns = iter([False, False, True])
     with pytest.raises(GivenUp):
         generator.generate([row], lambda: next(turns))
     assert "life" not in generator
