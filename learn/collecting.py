@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from ..agents.agent import Actor
 from ..agents.building import build_coworkers
 from ..engine.fork import fork_episode
 from ..engine.grading import grade_episode
@@ -51,16 +52,19 @@ class Policy:
             results += await side_by_side(tasks, len(wave), finished)
         return results
 
+    def agent(self, seat: Seat) -> Actor:
+        """Who acts at a seat."""
+        return Student(self.options, (self.rendering, seat.sample))
+
     async def _seated(self, draft: Draft, seat: Seat, log: Log) -> Result:
         try:
-            agent = Student(self.options, (self.rendering, seat.sample))
             coworkers = build_coworkers(draft.world)
-            return await played(Plan(draft.world, agent, coworkers, draft.seed, draft.trial), log)
+            return await played(Plan(draft.world, self.agent(seat), coworkers, draft.seed, draft.trial), log)
         finally:
             seat.close()
 
     async def fork(self, branches: Sequence[Branch], log: Log) -> list[Result]:
-        """Play and grade continuations of this policy's own episodes. Raises EpisodeError if one cannot be forked so."""
+        """Play and grade continuations of this policy's own episodes. What goes wrong is a result, as in `play`."""
         results: list[Result] = []
         for wave in _waves(branches, self._rows):
             seats = self.server.wave(len(wave))
@@ -75,6 +79,17 @@ class Policy:
             ended = episode.status == "ended"
             grade = await grade_episode(log, episode.id, None, episode.events) if ended else None
             return result_of(plan_of(episode.events), episode, grade)
+        except Exception as error:
+            row = log.row(branch.stream)
+            return Result(
+                id=None,
+                environment=f"{row.environment}@{row.twin}" if row.twin else row.environment,
+                agent=row.agent,
+                seed=row.seed,
+                trial=row.trial,
+                status="error",
+                reason=f"{type(error).__name__}: {error}",
+            )
         finally:
             seat.close()
 

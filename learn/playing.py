@@ -83,14 +83,17 @@ def named(who: str) -> Scripted:
 
 
 def remembering(lessons: Sequence[Lesson], splits: Sequence[Split]) -> Scripted:
-    """The memoriser of these lessons. Raises NotForThis where they hold an environment that it will be tested on."""
+    """The memoriser of these lessons. Raises NotForThis, as `check_unseen` does."""
+    check_unseen(lessons, splits)
+    return Scripted("memoriser", lambda world: memoriser(lessons, world))
+
+
+def check_unseen(lessons: Sequence[Lesson], splits: Sequence[Split]) -> None:
+    """Raises NotForThis where lessons hold an environment that whoever remembers them will be tested on."""
     for split in splits:
         seen = [each.environment for each in lessons if base_of(each.environment) in split.about]
         if seen and split.role != "train":
-            raise NotForThis(
-                f"the demonstrations hold {seen[0]}, which is in {split.says}: whoever remembers it cheats"
-            )
-    return Scripted("memoriser", lambda world: memoriser(lessons, world))
+            raise NotForThis(f"the demonstrations hold {seen[0]}, which is in {split.says}: who remembers it cheats")
 
 
 # --- the test ----------------------------------------------------------------------------------------------

@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from ..agents.agent import Actor
 from ..engine.rollouts import Result
 from ..events.log import Log
 from .collecting import Policy
+from .fewshot import FewShot, shots_of
 from .generating import Generator
+from .grammar import Vocabulary
+from .lessons import Lesson
 from .models import load
 from .playing import Draft, Told
-from .policy import PolicyServer
+from .policy import PolicyServer, Seat
+from .runs import model_folder
 from .student import StudentOptions
 
 
@@ -47,9 +52,21 @@ class Tested:
         return await self._policy.play(drafts, log, finished)
 
 
-def policy_in(folder: Path, who: str, settings: Settings) -> Tested:
-    """The policy in a folder of a model. Raises models.ModelError."""
-    loaded = load(folder)
+class _Prompted(Policy):
+    """A policy that is shown demonstrations and writes valid calls only."""
+
+    def __init__(self, *policy: Any, lessons: Sequence[Lesson]) -> None:
+        super().__init__(*policy)
+        self._shots = shots_of(lessons)
+        self._vocabulary = Vocabulary(self.rendering)
+
+    def agent(self, seat: Seat) -> Actor:
+        return FewShot(self.options, self._shots, (self.rendering, self._vocabulary, seat.sample))
+
+
+def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Tested:
+    """The policy in a folder of a model; with `lessons`, a few-shot baseline of them. Raises ModelError, RunError."""
+    loaded = load(model_folder(folder))
     options = StudentOptions(
         model=loaded.name,
         weights=loaded.digest,
@@ -60,4 +77,5 @@ def policy_in(folder: Path, who: str, settings: Settings) -> Tested:
         wording=settings.wording,
     )
     server = PolicyServer(Generator(loaded.model, loaded.rendering.template.ends), rows=settings.rows)
-    return Tested(who, Policy(server, loaded.rendering, options, settings.rows))
+    parts = server, loaded.rendering, options, settings.rows
+    return Tested(who, Policy(*parts) if lessons is None else _Prompted(*parts, lessons=lessons))

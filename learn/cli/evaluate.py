@@ -31,8 +31,10 @@ from ...events.log import Log
 from ..bootstrap import Interval, NothingToCompare
 from ..comparing import Comparison, Method, budget_of, compare
 from ..evaluating import FILE, Evaluation, Group, Report, evaluations_in, report, write_evaluation
+from ..fewshot import KIND as FEW_SHOT
 from ..lessons import BadLesson, Lesson, read_lessons
-from ..playing import Player, Unfinished, drafts_of, named, remembering
+from ..memoriser import KIND as MEMORISER
+from ..playing import Player, Unfinished, check_unseen, drafts_of, named, remembering
 from ..playing import evaluate as tested
 from ..scores import METRICS
 from ..splits import Split, for_report, run_of, write_opening
@@ -55,9 +57,9 @@ SHOWN = 12
     "baselines",
     multiple=True,
     metavar="WHO",
-    help="explore, noop, memoriser, an agent as in `run`, or the folder of a model.",
+    help="explore, noop, memoriser, few-shot[:MODEL], an agent as in `run`, or the folder of a model.",
 )
-@click.option("--demos", type=click.Path(path_type=Path), metavar="DIR", help="What the memoriser remembers.")
+@click.option("--demos", type=click.Path(path_type=Path), metavar="DIR", help="What memoriser and few-shot have seen.")
 @click.option("--trials", default=1, type=whole(1, 10_000), help="Of each variant; trial K has seed N + K.")
 @click.option("--seed", default=0, type=SEED, help="Of the first trial.")
 @click.option("--temperature", default="0", metavar="T", help="0 (default): always the most probable token.")
@@ -95,7 +97,7 @@ def evaluate(
     splits = [for_report(path, final=final) for path in dict.fromkeys(sets)]
     asked = _Asked(_decimal(temperature), max_tokens, None if long_ else "brief", rows)
     players: list[Player] = [_policy(model, asked)] if model is not None else []
-    players += [_baseline(word, demos, splits, asked) for word in dict.fromkeys(baselines)]
+    players += [_baseline(word, model, demos, splits, asked) for word in dict.fromkeys(baselines)]
     _count_openings(splits, out, model)
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -132,22 +134,32 @@ class _Asked(NamedTuple):
     rows: int
 
 
-def _policy(path: Path, asked: _Asked) -> Player:
-    """The policy in a folder of a model. Raises Told."""
-    from ..models import ModelError  # Here, because torch takes long to import, and most commands need none.
+def _policy(path: Path, asked: _Asked, lessons: Sequence[Lesson] | None = None) -> Player:
+    """The policy in a folder of a model; with lessons, the same weights without training on them. Raises Told."""
+    from ..models import ModelError, pin  # Here, because torch takes long to import, and most commands need none.
     from ..policies import Settings, policy_in
+    from ..runs import RunError
 
+    who = str(path) if lessons is None else f"{FEW_SHOT}:{path}"
+    pin(1, 0)  # One thread: more of them compute other bits, and are seldom faster where many episodes share a batch.
     try:
-        return policy_in(path, str(path), Settings(**asked._asdict()))
-    except ModelError as error:
+        return policy_in(path, who, Settings(**asked._asdict()), lessons)
+    except (ModelError, RunError) as error:
         raise Told(str(error)) from None
 
 
-def _baseline(word: str, demos: Path | None, splits: Sequence[Split], asked: _Asked) -> Player:
-    if word == "memoriser":
+def _baseline(word: str, model: Path | None, demos: Path | None, splits: Sequence[Split], asked: _Asked) -> Player:
+    kind, _, folder = word.partition(":")
+    if kind in (MEMORISER, FEW_SHOT):
         if demos is None:
-            raise Told("the memoriser needs demonstrations to remember: name their folder with --demos")
-        return remembering(lessons_of(demos), splits)
+            raise Told(f"`{kind}` needs demonstrations: name their folder with --demos")
+        lessons = lessons_of(demos)
+        if kind == MEMORISER:
+            return remembering(lessons, splits)
+        check_unseen(lessons, splits)
+        if not folder and model is None:
+            raise Told(f"say whose weights are shown demonstrations: `{FEW_SHOT}:MODEL`")
+        return _policy(Path(folder) if folder or model is None else model, asked, lessons)
     if Path(word).is_dir():
         return _policy(Path(word), asked)
     try:

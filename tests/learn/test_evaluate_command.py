@@ -15,10 +15,11 @@ from coworkenv.engine.cli import main
 from coworkenv.engine.cli.places import examples
 from coworkenv.learn.evaluating import FOLDER, Evaluation, read_evaluation, write_evaluation
 from coworkenv.learn.scores import twin_sets
-from coworkenv.learn.splits import openings
+from coworkenv.learn.splits import openings, read_split
 from coworkenv.worlds.reading import read_environment
 from coworkenv.worlds.synth.manifest import manifest, member, write_manifest
 from tests.learn.scoring import scored
+from tests.learn.small import model
 from tests.learn.teaching import lessons
 
 
@@ -92,11 +93,27 @@ def test_whoever_remembers_the_test_is_refused(cli):
     words = ("evaluate", "-b", "memoriser", "--demos", "demos.jsonl")
     code, _, err = cli(*words, "--set", "val-iid.yaml")
     assert code == 2
-    assert "whoever remembers it cheats" in err
+    assert "who remembers it cheats" in err
     code, out, _ = cli(*words, "--set", "train.yaml", "--json")
     assert code == 0
     whole = json.loads(out.splitlines()[0])["values"]["memoriser"]
     assert 0 < whole["score"]["estimate"] <= 1
+
+
+def test_a_model_is_tested_beside_what_it_does_when_it_is_only_shown_how(cli):
+    """One that reads hardly more than a request: soon it cannot go on, and all of it is counted."""
+    model(Path("model"), 900)
+    others = {lesson.environment for lesson in lessons()} - read_split("train.yaml").about.keys()
+    demonstrations(Path("demos.jsonl"), others)
+    words = ("evaluate", "model", "--set", "val-iid.yaml", "-b", "few-shot", "--demos", "demos.jsonl")
+    code, out, err = cli(*words, "--max-tokens", "8", "--temperature", "1", "--json")
+    assert code == 0, err
+    assert json.loads(out.splitlines()[-1])["who"] == ["model", "few-shot:model"]
+    found = read_evaluation(Path("evaluation/evaluation.json"))
+    assert found.weights
+    assert found.temperature == 1
+    assert sum(each.tokens for each in found.scores) > 0
+    assert Path("evaluation/baselines/few-shot-model.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -105,6 +122,7 @@ def test_whoever_remembers_the_test_is_refused(cli):
         ((), "name a run or a model"),
         (("-b", "memoriser"), "--demos"),
         (("-b", "memoriser", "--demos", "nowhere"), "nowhere.*cannot be read"),
+        (("-b", "few-shot", "--demos", "demos.jsonl"), "whose weights|cannot be read"),
         (("-b", "explor"), "explore"),
         (("nowhere",), "no folder nowhere"),
         (("-b", "noop", "--temperature", "warm"), "is a number"),
