@@ -7,17 +7,24 @@ left out, so that the steps after it can look and decide; only a step that canno
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from ..events.event import Json
 from ..worlds.durations import DurationError, microseconds
 from ..worlds.environment import Step
+from ..worlds.expressions import Reference, substitute
 from ..worlds.facts import FactError, Seen, filled
-from ..worlds.values import written
+from ..worlds.syntax import ExpressionError, Node, parse
+from ..worlds.values import is_number, written
 from .agent import ActorError, Call, Context, Message, Result
 
 PATIENCE = 5
 """How often a call is made that is asked to come back later (`retry_after`)."""
+
+
+Computed: TypeAlias = Callable[[Node, Json], None]
+"""Hears of each expression that was evaluated, what has been seen put in, and of what it came to."""
 
 
 class StepFailed(ActorError):
@@ -32,8 +39,9 @@ class StepFailed(ActorError):
 class Player:
     """Carries out steps one after the other. `seen` are the values that steps already have, by name."""
 
-    def __init__(self, context: Context, seen: dict[str, Json] | None = None) -> None:
+    def __init__(self, context: Context, seen: dict[str, Json] | None = None, computed: Computed | None = None) -> None:
         self._context = context
+        self._computed = computed
         self._scope = Seen({f"@{name}": value for name, value in (seen or {}).items()})
         self._inbox: list[Message] = []
 
@@ -90,10 +98,15 @@ class Player:
             return None
         if step.call is not None:
             call = Call(step.call, self._fill(step.args, label, item), True)
+            for name, value in step.args.items():
+                if isinstance(value, str) and value.startswith("="):
+                    self._tell(value[1:], call.args[name])
             [result] = await self._context.call(call)
             return await self._settled(call, result)
         if step.calc is not None:
-            return self._evaluate(step.calc, label, item)
+            value = self._evaluate(step.calc, label, item)
+            self._tell(step.calc, value)
+            return value
         limit = None if step.limit is None else self._limit(step.limit, label, item)
         if step.wait is not None:
             return await self._wait(self._person(step.wait, label, item), limit)
@@ -147,6 +160,21 @@ class Player:
 
     def _evaluate(self, expression: str, label: str, item: tuple[Json, ...] = ()) -> Json:
         return self._fill(f"={expression}", label, item)
+
+    def _tell(self, expression: str, value: Json) -> None:
+        """Let whoever listens hear what was computed, with what has been seen in the place of names."""
+        if self._computed is None or not is_number(value):
+            return
+        try:
+            self._computed(substitute(parse(expression), self._seen, "@"), value)
+        except (ExpressionError, LookupError, TypeError):
+            return  # It speaks of items, each of which is another; nobody would say that aloud.
+
+    def _seen(self, path: Reference) -> Json:
+        value = self._scope[path.name]
+        for part in path.path:
+            value = value[part]
+        return value
 
     def _fill(self, value: Json, label: str, item: tuple[Json, ...]) -> Json:
         if item:

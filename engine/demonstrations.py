@@ -20,6 +20,7 @@ from ..events.codec import to_json
 from ..events.coherence import events_of
 from ..events.event import AGENT, Event, Json, ToolCalled
 from ..events.log import Log
+from ..worlds.trapping import mistake
 from ..worlds.world import World
 from .enacting import Enacted
 from .episode import play
@@ -30,9 +31,12 @@ from .transcripts import Transcript, transcript
 CALLS = 2
 """A demonstration may make so many times the calls that the oracle makes in the same variant."""
 
-TEACHERS = "oracle, traps, trap:NAME or openai:MODEL"
+TEACHERS = "oracle, forks, traps, trap:NAME or openai:MODEL"
 
-Reason: TypeAlias = Literal["trap", "not graded", "score", "gate", "calls", "duplicate"]
+FORKS = Fraction(1, 5)
+"""Of all demonstrations, at most so many make a mistake first."""
+
+Reason: TypeAlias = Literal["trap", "not graded", "score", "gate", "calls", "duplicate", "share"]
 
 REASONS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -42,6 +46,7 @@ REASONS: Mapping[Reason, str] = MappingProxyType(
         "gate": "a gate was tripped",
         "calls": f"more than {CALLS} times the oracle's calls",
         "duplicate": "the same decisions as another",
+        "share": f"more than one in {FORKS.denominator} would make a mistake first",
     }
 )
 """What each reason says to people."""
@@ -79,6 +84,9 @@ def teachers(wanted: str, options: Mapping[str, Json], world: World) -> list[Act
     """
     kind, _, name = wanted.partition(":")
     wording = options.get("wording")
+    if wanted == "forks":
+        forks = [name for name, trap in world.traps.items() if mistake(world.oracle, trap) is not None]
+        return [Enacted(name, wording, recovers=True) for name in forks]
     if wanted == "traps":
         return [Enacted(trap, wording) for trap in world.traps]
     if wanted == "oracle" or (kind == "trap" and name):
@@ -105,7 +113,7 @@ class Curator:
         limit = await self._oracle_calls(plan)
         found: dict[Reason, bool] = {
             # Where its guess happens to be right, a trap has the full score: what it did is wrong all the same.
-            "trap": isinstance(plan.agent, Enacted) and plan.agent.name != "oracle",
+            "trap": isinstance(plan.agent, Enacted) and plan.agent.name.startswith("trap:"),
             "not graded": grade is None,
             "score": grade is not None and Fraction(grade.score) != 1,
             "gate": any(check.gate for check in failing),
@@ -170,10 +178,29 @@ async def curated(
             continue
 
 
+def thinned(
+    kept: Sequence[tuple[Demonstration, Transcript]],
+) -> list[tuple[Demonstration, Transcript]]:
+    """The same, in their order, with forks rejected of which there are too many: those that stay are spread evenly."""
+    forks = [place for place, (one, chat) in enumerate(kept) if one.accepted and chat.unlearnt]
+    straight = sum(one.accepted for one, _ in kept) - len(forks)
+    most = int(straight * FORKS / (1 - FORKS))
+    if len(forks) <= most:
+        return list(kept)
+    staying = {forks[number * len(forks) // most] for number in range(most)}
+    going = set(forks) - staying
+    return [
+        (msgspec.structs.replace(one, reasons=("share",)) if place in going else one, chat)
+        for place, (one, chat) in enumerate(kept)
+    ]
+
+
 def line(demonstration: Demonstration, chat: Transcript) -> bytes:
     """One line of a file of demonstrations: the chat as OpenAI's fine-tuning takes it, then where it is from."""
     about: dict[str, Json] = msgspec.to_builtins(demonstration)
     if demonstration.accepted:
         del about["reasons"], about["failed"]
-    more = {"left_out": chat.left_out} if chat.left_out else {}
+    more: dict[str, Json] = {"left_out": chat.left_out} if chat.left_out else {}
+    if chat.unlearnt:
+        more["unlearnt"] = chat.unlearnt
     return to_json({"messages": chat.messages, "tools": chat.tools, **about, **more}) + b"\n"

@@ -15,14 +15,21 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
-from ..agents.agent import ActorError, Answer, Call, Context, Message, Outside, Perform, Request, Result
+from ..agents.agent import ActorError, Answer, Call, Context, Message, Outside, Request, Result
 from ..agents.counting import UTF8_4, as_json, utf8_4
 from ..agents.model import ModelAgent, ModelOptions
 from ..agents.prompts import FINISH, OWN_TOOLS, SEND, WAIT, wire_names
 from ..agents.steps import Player
 from ..events.event import Json
-from ..worlds.trapping import BadTrap, bound, edited
+from ..worlds.environment import Step, Trap
+from ..worlds.expressions import write
+from ..worlds.syntax import Binary, Node, children
+from ..worlds.trapping import BadTrap, bound, edited, mistake
+from ..worlds.values import written
+from .transcripts import MISTAKE
 
+_ALOUD = 160
+"""Characters of what is said of one calculation, at most."""
 _MINUTE = 60_000_000
 _LONGEST = Decimal(100_000)
 """Minutes that one `wait` may take; who wants to wait longer waits again."""
@@ -34,9 +41,13 @@ class Enacted:
     To a log it is `openai:oracle`, or `openai:trap:NAME`; its answers are all in there.
     """
 
-    def __init__(self, trap: str | None = None, wording: Literal["brief"] | None = None) -> None:
+    def __init__(
+        self, trap: str | None = None, wording: Literal["brief"] | None = None, recovers: bool = False
+    ) -> None:
+        """With `recovers`, it makes the trap's first mistake, and then does as the oracle."""
         self._trap = trap
-        self.name = "oracle" if trap is None else f"trap:{trap}"
+        self._recovers = recovers
+        self.name = "oracle" if trap is None else f"{'fork' if recovers else 'trap'}:{trap}"
         self._options = ModelOptions(model=self.name, wording=wording)
 
     @property
@@ -50,7 +61,8 @@ class Enacted:
 
     async def act(self, context: Context) -> str:
         watched = _Watched(context)
-        return await ModelAgent(self._options, _model(watched, self._trap)).act(cast(Context, watched))
+        player = _Lockstep(watched, self._trap, self._recovers)
+        return await ModelAgent(self._options, player.perform).act(cast(Context, watched))
 
 
 async def _nobody(_: Request) -> Outside:
@@ -167,40 +179,62 @@ def _minutes(span: int) -> Json:
 _Play: TypeAlias = Coroutine[_Operation, Any, None]
 
 
-def _model(watched: _Watched, trap: str | None) -> Perform:
-    """A model that decides what the oracle, or its trap, does next, from what the agent has seen."""
-    player = _Lockstep(watched, trap)
-
-    async def perform(_: Request) -> Outside:
-        return player.decide()
-
-    return perform
-
-
 class _Lockstep:
-    """The steps of an oracle, played as far as what was seen reaches."""
+    """A model that decides what the oracle does next: its steps, played as far as what was seen reaches."""
 
-    def __init__(self, watched: _Watched, trap: str | None) -> None:
+    def __init__(self, watched: _Watched, trap: str | None, recovers: bool) -> None:
         self._watched = watched
         self._trap = trap
+        self._recovers = recovers
         self._puppet = _Puppet(watched.real)
         self._taken = 0
         self._play: _Play | None = None
         self._operation: _Operation | None = None
         self._failure = ""
+        self._thoughts: list[str] = []
+        """What was computed for the decision that comes next."""
+        self._erring = False
+        """What it does next is the trap's mistake."""
+        self._decided = "", False
+        """Of the operation under way: its thoughts, and whether it is the mistake."""
+
+    async def perform(self, _: Request) -> Outside:
+        return self.decide()
 
     async def _steps(self) -> None:
         world = self._watched.real.world
-        steps, seen = world.oracle, {}
-        if self._trap is not None:
-            trap = world.traps[self._trap]
-            try:
-                steps, seen = edited(steps, trap), bound(trap)
-            except BadTrap as error:
-                raise ActorError(str(error)) from error
-        player = Player(cast(Context, self._puppet), seen)
+        trap = None if self._trap is None else world.traps[self._trap]
+        try:
+            if trap is not None and self._recovers:
+                await self._recovering(world.oracle, trap)
+            elif trap is not None:
+                await self._following(edited(world.oracle, trap), bound(trap))
+            else:
+                await self._following(world.oracle, {})
+        except BadTrap as error:
+            raise ActorError(str(error)) from error
+
+    async def _following(self, steps: Sequence[Step], seen: dict[str, Json]) -> Player:
+        player = Player(cast(Context, self._puppet), seen, self._compute)
         await player.read_openings()
         await player.play(steps)
+        return player
+
+    async def _recovering(self, steps: Sequence[Step], trap: Trap) -> None:
+        """Go with the oracle up to where the trap does something else; do that; then what is right."""
+        found = mistake(steps, trap)
+        if found is None:
+            raise BadTrap("the trap makes no mistake that could be made good: it does no step otherwise")
+        place, wrong = found
+        player = await self._following(steps[:place], {})
+        self._erring = True
+        await player.play([wrong])
+        self._erring = False
+        await player.play(steps[place:], place + 1)
+
+    def _compute(self, expression: Node, value: Json) -> None:
+        if said := narrated(expression, value):
+            self._thoughts.append(said)
 
     def decide(self) -> Outside:
         """Play on with what has been seen since, and say what it takes to see more."""
@@ -217,7 +251,7 @@ class _Lockstep:
                 self._advance(seen.value)
         if self._operation is None:
             return _answer([(FINISH, {"summary": self._failure or self._summary()})])
-        return _answer(self._operation.decision)
+        return _answer(self._operation.decision, *self._decided)
 
     def _advance(self, value: Any) -> None:
         assert self._play is not None
@@ -227,6 +261,8 @@ class _Lockstep:
             self._operation = None
         except ActorError as error:  # a step that cannot be carried out ends the oracle; the grade will say so
             self._operation, self._failure = None, str(error)
+        self._decided = " ".join(self._thoughts), self._erring
+        self._thoughts.clear()
 
     def _summary(self) -> str:
         """What was changed and who was written to, in the order in which it was first done."""
@@ -238,8 +274,26 @@ class _Lockstep:
         return " ".join([*parts, f"I wrote to {', '.join(people)}."] if people else parts)
 
 
-def _answer(decision: Sequence[tuple[str, Json]]) -> Outside:
+def narrated(expression: Node, value: Json) -> str:
+    """What somebody says who works out a number, such as `3 * 149.00 = 447.00.`; empty where nothing is worked out.
+
+    `expression` has what was seen in it, so only that is said.
+    """
+    if not _calculates(expression):
+        return ""
+    said = f"{write(expression)} = {written(value)}."
+    return said if len(said) <= _ALOUD else ""
+
+
+def _calculates(node: Node) -> bool:
+    if isinstance(node, Binary) and node.operator in ("+", "-", "*", "/"):
+        return True
+    return any(_calculates(child) for child in children(node))
+
+
+def _answer(decision: Sequence[tuple[str, Json]], thoughts: str = "", erring: bool = False) -> Outside:
     """An answer of a chat model that makes these calls, counted as where a server does not say."""
     calls: list[Json] = [{"name": name, "args": args} for name, args in decision]
-    value: dict[str, Json] = {"text": "", "calls": calls, "stop": "tool_calls"}
-    return Outside(Answer(value=value, tokens=sum(utf8_4(as_json(call)) for call in calls), counted=UTF8_4))
+    value: dict[str, Json] = {"text": thoughts, "calls": calls, "stop": MISTAKE if erring else "tool_calls"}
+    tokens = utf8_4(thoughts) + sum(utf8_4(as_json(call)) for call in calls)
+    return Outside(Answer(value=value, tokens=tokens, counted=UTF8_4))

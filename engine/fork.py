@@ -36,9 +36,9 @@ async def fork_episode(
 ) -> Episode:
     """Fork an episode at event `at` and play it to its end, in a log that is being written to.
 
-    `changes` is what `episode.forked` says: any of `seed`, `agent_seed` (the agent's draws alone), `agent` (a specification), `coworkers` (by id), `messages`
-    (`{"from", "to", "text"}`), `records` (record events). The same fork again is the same episode: it is gone on with,
-    or returned as it is.
+    `changes` is what `episode.forked` says: any of `seed`, `agent_seed` (what the agent alone draws from), `agent` (a
+    specification), `coworkers` (by id), `messages` (`{"from", "to", "text"}`), `records` (record events). The same fork
+    again is the same episode: it is gone on with, or returned as it is.
 
     Raises EpisodeError if there is no such event, if the changes cannot be made there, or if executing the prefix does
     not give what the log holds.

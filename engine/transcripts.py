@@ -15,6 +15,9 @@ from ..events.event import AGENT, ContextCut, EffectRequested, EffectResolved, E
 from .effects import prompt_after
 from .plan import EpisodeError
 
+MISTAKE = "mistake"
+"""Why an answer stopped that is a mistake, there to be made good."""
+
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     """A chat in OpenAI's format, its last message the last decision."""
@@ -23,6 +26,8 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[dict[str, Json], ...]
     left_out: int = 0
     """Messages that the last prompt left out, since the context was full."""
+    unlearnt: tuple[int, ...] = ()
+    """Decisions, counted from 0, that are mistakes which are then made good: they are shown, and not to be learnt."""
 
     @property
     def decisions(self) -> list[dict[str, Json]]:
@@ -41,6 +46,7 @@ def transcript(events: Sequence[Event]) -> Transcript:
     requests: set[int] = set()
     answer: EffectResolved | None = None
     decisions = left_out = 0
+    unlearnt: list[int] = []
     for event in events:
         body = event.body
         if event.actor != AGENT:
@@ -52,10 +58,12 @@ def transcript(events: Sequence[Event]) -> Transcript:
             requests.add(event.seq)
         elif isinstance(body, EffectResolved) and body.effect in requests and body.refused is None:
             answer, shown = body, prompt
+            if answer.answer["stop"] == MISTAKE:
+                unlearnt.append(decisions)
             decisions += 1
     if answer is None:
         raise EpisodeError("no model decided anything as the agent of this episode, so it is no chat")
     tools = [tool for part in shown if "tools" in part for tool in part["tools"]]
     messages = [part for part in shown if "tools" not in part]
     messages.append(decided(answer.answer["text"], answer.answer["calls"], decisions))
-    return Transcript(messages=tuple(messages), tools=tuple(tools), left_out=left_out)
+    return Transcript(messages=tuple(messages), tools=tuple(tools), left_out=left_out, unlearnt=tuple(unlearnt))

@@ -38,6 +38,18 @@ def edited(steps: Sequence[Step], trap: Trap) -> tuple[Step, ...]:
     return (*result, *trap.add)
 
 
+def mistake(steps: Sequence[Step], trap: Trap) -> tuple[int, Step] | None:
+    """Where the trap first does a step of the oracle otherwise, and that step as it does it.
+
+    None for one that only leaves steps out or adds some: it makes no mistake that could be made good. Raises `BadTrap`.
+    """
+    changed = edited(steps, msgspec.structs.replace(trap, drop=(), repeat=(), add=()))
+    for place, (right, wrong) in enumerate(zip(steps, changed, strict=True)):
+        if right != wrong and wrong.calc is None:
+            return place, wrong
+    return None
+
+
 def bound(trap: Trap) -> dict[str, Json]:
     """What the agent believes it has seen: null for each step that was dropped, with the values of `bind` in it."""
     seen: dict[str, Json] = dict.fromkeys(trap.drop)

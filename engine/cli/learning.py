@@ -23,11 +23,12 @@ from ...agents.building import build_coworkers
 from ...events.event import Json
 from ...events.log import Log
 from ...worlds.world import World
-from ..demonstrations import REASONS, TEACHERS, Demonstration, curated, line, teachers
+from ..demonstrations import REASONS, TEACHERS, Demonstration, curated, line, teachers, thinned
 from ..files import write_whole
 from ..plan import EpisodeError, Plan, episode_id
 from ..printable import printable
 from ..rollouts import Result, rollout
+from ..transcripts import Transcript
 from .failures import Told
 from .interrupts import Interrupted, run_until_interrupted
 from .options import episode_options, json_option, opened
@@ -98,7 +99,8 @@ def demos(
 
     A demonstration has the full score, trips no gate, makes at most twice the oracle's calls, and is not the same as
     one before it. DIR gets the log (demos.db), the chats in OpenAI's format (accepted.jsonl), and those that were
-    rejected, with the reasons and the checks that failed (rejected.jsonl).
+    rejected, with the reasons and the checks that failed (rejected.jsonl). Numbers that are worked out are said. Forks
+    begin with a trap's mistake, which is shown and not to be learnt, and make it good: one in five at most.
 
     \b
     coworkenv learn demos late-change refund --twins --out demos/
@@ -208,18 +210,17 @@ def _write(log: Log, plans: Sequence[Plan], results: Sequence[Result], out: Path
     """Write both files, whole or not at all, and return what is in them."""
     by_id = {result.id: result for result in results if result.id is not None}
     ids = [episode_id(plan.started()) for plan in plans]
-    kept: list[Demonstration] = []
     lines: dict[str, list[bytes]] = {ACCEPTED: [], REJECTED: []}
 
-    async def curate() -> None:
-        async for demonstration, chat in curated(log, plans, by_id, ids):
-            kept.append(demonstration)
-            lines[ACCEPTED if demonstration.accepted else REJECTED].append(line(demonstration, chat))
+    async def curate() -> list[tuple[Demonstration, Transcript]]:
+        return [each async for each in curated(log, plans, by_id, ids)]
 
-    run_until_interrupted(curate)
+    kept = thinned(run_until_interrupted(curate))
+    for demonstration, chat in kept:
+        lines[ACCEPTED if demonstration.accepted else REJECTED].append(line(demonstration, chat))
     for name, content in lines.items():
         write_whole(out / name, b"".join(content))
-    return kept
+    return [demonstration for demonstration, _ in kept]
 
 
 def _tell(

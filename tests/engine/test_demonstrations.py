@@ -7,6 +7,7 @@ one after the other, plays the same episode, event for event.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -15,13 +16,13 @@ import pytest
 from coworkenv.agents.agent import Unavailable
 from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine import enacting
-from coworkenv.engine.demonstrations import CALLS, Curator, oracle_calls, teachers
+from coworkenv.engine.demonstrations import CALLS, Curator, Demonstration, line, oracle_calls, teachers, thinned
 from coworkenv.engine.enacting import Enacted
 from coworkenv.engine.episode import play, run_episode
 from coworkenv.engine.plan import EpisodeError, Plan
 from coworkenv.engine.replay import verify
 from coworkenv.engine.rollouts import result_of, rollout
-from coworkenv.engine.transcripts import transcript
+from coworkenv.engine.transcripts import Transcript, transcript
 from coworkenv.events.event import EffectRequested, EffectResolved, EpisodeStarted, MessageReceived
 from coworkenv.events.memory import MemoryLog
 from coworkenv.worlds.checks.scoring import grade
@@ -205,3 +206,67 @@ def test_only_those_through_whom_a_model_speaks_can_teach():
         teachers("noop", {}, REFUND)
     with pytest.raises(EpisodeError, match="did you mean `pays-twice`"):
         teachers("trap:pays-twise", {}, REFUND)
+
+
+# --- demonstrations that teach -----------------------------------------------------------------------------
+
+
+async def test_what_is_computed_is_said_before_it_is_used_and_only_from_what_was_seen():
+    world = next(world for name, world in WORLDS.items() if "quote" in name)
+    chat = transcript((await play(plan_of(world))).events)
+    said = [(place, m["content"]) for place, m in enumerate(chat.messages) if m["role"] == "assistant" and m["content"]]
+    assert said, "the quote has a sum"
+    for place, text in said:
+        sum_, _, result = text.rstrip(".").rpartition(" = ")
+        before = json.dumps([m["content"] for m in chat.messages[:place]])
+        for number in re.findall(r"\d+\.\d\d", sum_):
+            assert number in before
+        assert result in json.dumps(chat.messages[place]["tool_calls"] + list(chat.messages[place + 1 :]))
+
+
+async def test_a_fork_makes_the_mistake_first_and_is_accepted_if_all_is_well_in_the_end():
+    kept = []
+    for world in WORLDS.values():
+        curator = Curator()
+        for fork in teachers("forks", {}, world):
+            plan = Plan(world, fork, build_coworkers(world))
+            log = MemoryLog()
+            async with log.writing():
+                [result] = await rollout([plan], log)
+                demonstration, chat = await curator.judge(plan, result, list(log.read(result.id)))
+            assert demonstration.teacher.startswith("fork:")
+            mistake = list(chat.unlearnt)  # one step, which may take several decisions
+            assert mistake == list(range(mistake[0], mistake[-1] + 1)) if mistake else True
+            assert demonstration.accepted == (demonstration.score == "1" and not demonstration.reasons)
+            if demonstration.accepted and chat.unlearnt:
+                kept.append((demonstration, chat))
+    assert kept
+    for demonstration, chat in kept:
+        line_ = json.loads(line(demonstration, chat))
+        assert line_["unlearnt"] == list(chat.unlearnt)
+        assert 0 <= chat.unlearnt[-1] < len(chat.decisions) - 1, "something comes after the mistake"
+
+
+def test_at_most_one_demonstration_in_five_begins_with_a_mistake():
+    def one(number: int, *unlearnt: int) -> tuple[Demonstration, Transcript]:
+        shown = Demonstration(
+            environment=f"e{number}",
+            variant="",
+            episode="",
+            teacher="",
+            seed=0,
+            trial=0,
+            score="1",
+            calls=1,
+            oracle_calls=1,
+        )
+        return shown, Transcript(messages=(), tools=(), unlearnt=unlearnt)
+
+    given = [one(n) for n in range(8)] + [one(n, 0) for n in range(8, 20)]
+    kept = thinned(given)
+    assert [each.environment for each, _ in kept] == [each.environment for each, _ in given]
+    accepted = [chat for each, chat in kept if each.accepted]
+    assert sum(bool(chat.unlearnt) for chat in accepted) == 2
+    assert len(accepted) == 10
+    assert {reason for each, _ in kept for reason in each.reasons} == {"share"}
+    assert thinned(given[:10]) == given[:10]
