@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -220,6 +220,11 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 
 
-def dialect_of(template: str) -> Dialect:
-    """The format that a chat template teaches; `hermes`, which we then teach ourselves, where it teaches none."""
-    return next((each for each in DIALECTS if any(sign in template for sign in each.signs)), HERMES)
+def dialect_of(template: str, tokens: Iterable[str] = ()) -> Dialect:
+    """The format that a chat template teaches, else one that a tokenizer has `tokens` for.
+
+    `hermes`, which we then teach ourselves, where there is neither.
+    """
+    said = (each for each in DIALECTS if any(sign in template for sign in each.signs))
+    known = (each for each in DIALECTS if not frozenset(each.signs).isdisjoint(tokens))
+    return next(said, None) or next(known, HERMES)

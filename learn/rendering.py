@@ -14,7 +14,7 @@ from ..agents.answers import parse_json
 from ..agents.counting import as_json
 from ..agents.prompts import decided
 from ..events.event import Json
-from .dialects import Dialect, spoken
+from .dialects import THOUGHT_ENDS, Dialect, spoken
 from .signatures import signatures
 from .templates import Template, Turn
 from .tokens import Piece, Tokens
@@ -42,7 +42,8 @@ class Rendering:
 
     def answer(self, text: str, calls: Sequence[Json]) -> list[int]:
         """Ids of an answer that nobody sampled, with the end of its turn: tokenised once, as the model would write."""
-        return [*self.tokens.of(self.dialect.write(text, calls)), self.template.end]
+        thought = [Piece(f"{THOUGHT_ENDS}\n\n", trusted=True)] if self.template.thinks else []
+        return [*self.tokens.of([*thought, *self.dialect.write(text, calls)]), self.template.end]
 
     def read(self, ids: Sequence[int]) -> tuple[str, list[Json]]:
         """Text and calls of what the policy wrote; what it only thought is neither."""

@@ -19,6 +19,8 @@ _OPEN, _CLOSE = "\ue0f1", "\ue0f2"
 """Characters of private use: no template knows them, and none trims them."""
 _DATE = "1 January 2026"
 """What templates that tell the date are given: the workspace has a date of its own."""
+_TODAY = "{% macro strftime_now(format) %}" + _DATE + "{% endmacro %}{{ '' }}"
+"""In front of a template. What stands last keeps a line's end behind it, as a block would not."""
 _CALL = "000000000"
 """The id of the call that a result answers, for templates that want one."""
 
@@ -43,13 +45,16 @@ class Template:
     def __init__(self, tokens: Tokens) -> None:
         source = _source(tokens.tokenizer)
         self._tokens = tokens
-        self.dialect: Dialect = dialect_of(source)
+        self._source = source
+        self.dialect: Dialect = dialect_of(source, map(str, tokens.tokenizer.added_tokens_decoder.values()))
         self._literals = lru_cache(1024)(self._tokenised)
         self._bare = self._applied(["user"], prompt=True) == self._applied(["user"], prompt=False)
         """It does not say by itself how an answer begins."""
         self.system = self._can("system", "user", "assistant", "user")
         self.alternates = not self._can("user", "user", "assistant", "user", "user")
-        self.tools = "tool" in source and self._can("user", "assistant", "tool", "tool", "assistant", "tool", "user")
+        self.tools = self._can("user", "assistant", "tool", "tool", "assistant", "tool", "user") and self._has_tools(
+            source
+        )
         self._render(("user", "assistant") * 3 + ("user",))
         self.end = self._end()
         """What the policy writes to end its turn."""
@@ -126,6 +131,11 @@ class Template:
         except TemplateError:
             return False
 
+    def _has_tools(self, source: str) -> bool:
+        """Whether results are thought of, rather than put where anybody's message would be."""
+        marked = [self._tokens.special.intersection(self._literals((role,), False)[0]) for role in ("tool", "user")]
+        return "tool" in source or not marked[0] <= marked[1]
+
     def _end(self) -> int:
         """The token that the template itself puts behind an answer, else the tokenizer's own end of a text."""
         closing = self._applied(["user", "assistant"], prompt=False).rpartition(_CLOSE)[2]
@@ -162,10 +172,10 @@ class Template:
             return str(
                 self._tokens.tokenizer.apply_chat_template(
                     chat,
+                    chat_template=_TODAY + self._source,
                     tokenize=False,
                     add_generation_prompt=prompt,
                     date_string=_DATE,
-                    strftime_now=lambda _: _DATE,
                 )
             )
         except Exception as error:  # whatever a stranger's template raises
