@@ -8,8 +8,7 @@ often enough is tuning by it.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +21,8 @@ from ..events.codec import BAD_JSON, from_json, to_json
 from ..events.event import Json
 from ..worlds.synth.manifest import Role
 from ..worlds.world import World
+from .folders import add_line
+from .runs import is_run
 
 OPENINGS = "openings.jsonl"
 OTHER = "other"
@@ -153,13 +154,10 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_opening(folder: Path, split: Split, command: str, when: float) -> None:
-    """Add an opening to those of a folder, before anything is played; it is on the disk on return."""
+    """Add an opening to those of a folder, before anything is played. Raises folders.NotWritten."""
     opening = Opening(when=when, ring=split.ring, manifest=split.digest, command=command)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / OPENINGS).open("ab") as file:
-        file.write(to_json({**msgspec.to_builtins(opening), "when": round(when)}) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    add_line(folder / OPENINGS, to_json({**msgspec.to_builtins(opening), "when": round(when)}))
 
 
 def openings(folder: Path) -> list[Opening]:
@@ -179,15 +177,6 @@ def openings(folder: Path) -> list[Opening]:
 
 
 def run_of(path: Path) -> Path | None:
-    """The run folder that a path is, or lies in (a checkpoint of it); None if it is no run's."""
-    return next((each for each in _upwards(path) if (each / "config.json").is_file() and _is_run(each)), None)
-
-
-def _upwards(path: Path) -> Sequence[Path]:
+    """The run folder that a path is, or lies in (a checkpoint of it, or its model); None if it is no run's."""
     whole = path.resolve()
-    return [whole, *list(whole.parents)[:3]]
-
-
-def _is_run(folder: Path) -> bool:
-    """Models of `transformers` have a config.json, too, but no metrics."""
-    return (folder / "metrics.jsonl").exists() or (folder / "checkpoints").is_dir()
+    return next((each for each in (whole, *list(whole.parents)[:3]) if is_run(each)), None)

@@ -36,6 +36,7 @@ from ..lessons import BadLesson, Lesson, read_lessons
 from ..memoriser import KIND as MEMORISER
 from ..playing import Player, Unfinished, check_unseen, drafts_of, named, remembering
 from ..playing import evaluate as tested
+from ..runs import RunError
 from ..scores import METRICS
 from ..splits import Split, for_report, run_of, write_opening
 
@@ -138,7 +139,6 @@ def _policy(path: Path, asked: _Asked, lessons: Sequence[Lesson] | None = None) 
     """The policy in a folder of a model; with lessons, the same weights without training on them. Raises Told."""
     from ..models import ModelError, pin  # Here, because torch takes long to import, and most commands need none.
     from ..policies import Settings, policy_in
-    from ..runs import RunError
 
     who = str(path) if lessons is None else f"{FEW_SHOT}:{path}"
     pin(1, 0)  # One thread: more of them compute other bits, and are seldom faster where many episodes share a batch.
