@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 import trio
@@ -90,8 +92,8 @@ async def test_a_fork_goes_on_with_the_ids_that_stand_in_the_log():
         for number, at in enumerate(requests[:4]):
             sample = Babble(KNOWN, WORLD)
             at_hand.set((KNOWN, sample))
-            forked = await fork_episode(log, stream, at - 1, {"agent_seed": 7})
-            # What was asked in the step of the fork has its answer; the next one is new.
+            forked = await fork_episode(log, stream, at, {"agent_seed": 7})
+            # What has been asked by then has its answer; the next one is new.
             known = before.answered[: number + 1]
             assert drift(read_trajectory(log, forked.id, KNOWN), [*known, *sample.answered]) == []
             assert sample.asked[0].prompt == before.asked[number + 1].prompt
@@ -226,4 +228,4 @@ async def test_what_the_policy_is_asked_does_not_change_afterwards():
     _, _, sample = await whole()
     copies = [asked.prompt for asked in sample.asked]
     assert all(isinstance(prompt, tuple) for prompt in copies)
-    assert all(len(a) < len(b) for a, b in zip(copies, copies[1:], strict=False))
+    assert all(len(before) < len(after) for before, after in pairwise(copies))

@@ -1,4 +1,4 @@
-"""From the log to what was decided, id by id: nothing drifts, whatever a policy writes and however it is interrupted."""
+"""From the log to what was decided, id by id: nothing drifts, whatever a policy writes and whoever interrupts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coworkenv.agents.agent import Answer
-from coworkenv.agents.building import build_coworkers
+from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.agents.counting import as_json
 from coworkenv.engine.enacting import Enacted
 from coworkenv.engine.episode import play, run_episode
@@ -163,8 +163,6 @@ async def test_one_who_takes_over_begins_a_segment_of_its_own():
 
 
 async def test_where_no_model_decided_there_is_no_trajectory():
-    from coworkenv.agents.building import build_agent
-
     episode = await play(Plan(worlds()[0], build_agent({"kind": "oracle"}), build_coworkers(worlds()[0])))
     with pytest.raises(NoTrajectory, match="no model decided"):
         trajectory(episode.events, {}, rendering("qwen"))
