@@ -137,20 +137,27 @@ class Scored(NamedTuple):
     """(N,) nats, detached."""
     states: Tensor
     """(D, H): what the last layer says at the end of each decision's prompt, for a value head."""
+    values: Tensor | None = None
+    """(D,): what the value head makes of them, with gradients for the head alone."""
 
 
 class Scorer(nn.Module):
     """`forward_logprobs` as a module: what `accelerate` or DistributedDataParallel must wrap in place of the model.
 
-    They add gradients up over processes only for what goes through the forward of the module that they wrapped.
+    They add gradients up over processes only for what goes through the forward of the module that they wrapped. So a
+    value head, from (D, H) to (D,), is in here as well.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, head: nn.Module | None = None) -> None:
         super().__init__()
         self.model = model
+        self.head = head
 
     def forward(self, batch: Batch, temperature: float = 1.0) -> Scored:
-        return forward_logprobs(self.model, batch, temperature)
+        scored = forward_logprobs(self.model, batch, temperature)
+        if self.head is None:
+            return scored
+        return scored._replace(values=self.head(scored.states.detach()))
 
 
 def forward_logprobs(model: nn.Module, batch: Batch, temperature: float = 1.0) -> Scored:

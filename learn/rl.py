@@ -15,30 +15,40 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+import torch
 
 from ..engine.draw import Drawer
+from ..engine.rollouts import Result
 from ..events.log import Log
 from ..worlds.world import World
 from .batches import Batch, Scored
-from .collecting import Branch, Policy
-from .credit import CREDITS, Credit, Rollout, from_forks
+from .collecting import Policy
+from .credit import CREDITS, Credit, by_values
 from .experience import Earning, Lived, figures, read_experience
-from .losses import Loss, grpo, kl_penalty, ppo_clip, reinforce
+from .forking import SEEDS, Written, continued, forked, written
+from .losses import Loss, grpo, kl_penalty, ppo_clip, reinforce, value_loss
 from .models import weights_digest
 from .playing import Draft, Told
+from .policy import BatchFailed
 from .processing import PROCESSES, Process, clipped, flat
 from .reference import with_reference
-from .samples import Sample, microbatches, samples, sequences, trained
+from .samples import Sample, samples, sequences, split, trained
 from .sft import chosen
 from .splits import Split, base_of
+from .together import CannotGoOn, everybodys
 from .training import OptimiserSettings, Trainer
+from .valuing import values_of
 
-SEEDS = 1 << 31
-"""An update's episodes have seeds of their own, so no two are the same episode."""
+WAYS = (*CREDITS, "forks", "gae")
+"""To assign credit: those that need rollouts alone, those that play more, and those that learn values beside."""
 
 
 class BadSettings(ValueError):
     """Settings with which nothing could be learnt, in a sentence."""
+
+
+class PolicyFailed(CannotGoOn):
+    """No rollout came to its end, so there is nothing to learn from: the policy, or all it was given, is broken."""
 
 
 class RlSettings(OptimiserSettings, frozen=True, kw_only=True):
@@ -64,6 +74,8 @@ class RlSettings(OptimiserSettings, frozen=True, kw_only=True):
     credit: str = "uniform"
     forks: int = 4
     """Continuations of each decision, for `credit: forks`."""
+    lam: float = 0.95
+    """How far rewards reach back, for `credit: gae`."""
     loss: Literal["ppo", "grpo", "reinforce"] = "ppo"
     low: float = 0.2
     high: float = 0.2
@@ -82,16 +94,33 @@ class RlSettings(OptimiserSettings, frozen=True, kw_only=True):
             raise BadSettings("at least two rollouts of each twin are needed: each is compared with the others")
         if self.processing not in PROCESSES:
             raise BadSettings(f"there is no processing {self.processing!r}; there are {', '.join(PROCESSES)}")
-        if self.credit not in (*CREDITS, "forks"):
-            raise BadSettings(f"there is no credit {self.credit!r}; there are {', '.join((*CREDITS, 'forks'))}")
+        if self.credit not in WAYS:
+            raise BadSettings(f"there is no credit {self.credit!r}; there are {', '.join(WAYS)}")
+
+    @property
+    def valued(self) -> bool:
+        return self.credit == "gae"
+
+    def episodes(self, worlds: int, bases: int) -> float:
+        """Of an update, on average, from a set of so many environments that are twins of so many bases."""
+        return min(self.sets, bases) * self.rollouts * worlds / bases
+
+    def continued(self, decisions: float) -> float:
+        """What forks cost, as a multiple of their rollouts: half of so many decisions is left on average."""
+        return self.forks * max(0.0, decisions - 1) / 2 if self.credit == "forks" else 0.0
 
 
 class Experience(NamedTuple):
-    """What an update has to learn from, and what is told of it."""
+    """What one process has lived through in an update."""
 
     lived: list[Lived]
-    credit: Credit
-    told: dict[str, float]
+    advantages: list[tuple[float, ...]] | None
+    """Of forks: known already."""
+    failed: int
+    """Episodes that did not end, continuations as well. Their twin sets are left out."""
+    reason: str
+    """Why the first of them did not."""
+    written: Written
 
 
 class Learner:
@@ -118,111 +147,155 @@ class Learner:
         self._process: Process = PROCESSES[settings.processing]
 
     def drafts(self, update: int) -> list[Draft]:
-        """This process's episodes of an update: so many twin sets, every twin as often."""
+        """This process's episodes of an update: so many twin sets, every twin as often.
+
+        The episodes of all processes together, and their seeds, do not depend on how many there are.
+        """
         names = list(self._sets)
         wanted = chosen(len(names), min(self.settings.sets, len(names)), update, self.settings.seed)
         first = Drawer([self.settings.seed], update, "episodes").below(SEEDS)
         accelerator = self.trainer.accelerator
-        mine = wanted[accelerator.process_index :: accelerator.num_processes]
-        first += accelerator.process_index << 32
-        worlds = [world for place in mine for world in self._sets[names[place]]]
-        pairs = [(world, trial) for world in worlds for trial in range(self.settings.rollouts)]
-        return [Draft(world, first + number, trial) for number, (world, trial) in enumerate(pairs)]
+        everything = [
+            (turn, world, trial)
+            for turn, place in enumerate(wanted)
+            for world in self._sets[names[place]]
+            for trial in range(self.settings.rollouts)
+        ]
+        return [
+            Draft(world, first + number, trial)
+            for number, (turn, world, trial) in enumerate(everything)
+            if turn % accelerator.num_processes == accelerator.process_index
+        ]
 
-    async def live(self, number: int, log: Log, finished: Told = lambda _: None) -> Experience:
-        """Play the rollouts of an update into a log that is being written to, and judge their decisions."""
-        lived, failed = await self._play(number, log, finished)
-        credit = await self._credit(lived, log)
-        told = {"failed": failed, "flat": self._flat(lived), **figures(lived), "fallbacks": credit.fallbacks}
-        return Experience(lived, credit, told)
+    async def live(self, update: int, log: Log, finished: Told = lambda _: None) -> Experience:
+        """Play the rollouts of an update into a log that is being written to. Raises PolicyFailed, BadSettings.
 
-    async def _play(self, number: int, log: Log, finished: Told) -> tuple[list[Lived], int]:
-        """The rollouts of an update. A twin set of which one failed is left out whole: its twins would be unequal."""
-        drafts = self.drafts(number)
-        results = await self.policy.play(drafts, log, finished)
-        broken = {base_of(result.environment) for result in results if result.status != "ended"}
-        whole = [result.id for result in results if base_of(result.environment) not in broken and result.id]
+        A twin set of which an episode failed is left out whole: its twins would be unequal.
+        """
+        results = await self.policy.play(self.drafts(update), log, finished)
+        failed = _failed(results)
+        whole = [result.id for result in results if result.id and base_of(result.environment) not in failed]
         lived = read_experience(log, whole, self.policy.rendering, self._about, self.settings.earning)
         if len(lived) < len(whole):  # the policy was never asked in one of them: an environment that ends at once
             found = {each.score.episode for each in lived}
             empty = {base_of(result.environment) for result in results if result.id in set(whole) - found}
             lived = [each for each in lived if each.score.environment not in empty]
-        return lived, sum(result.status != "ended" for result in results)
+        _check_sampled(lived)
+        advantages = None
+        if self.settings.credit == "forks":
+            seed = Drawer([self.settings.seed], update, "forks").below(SEEDS)
+            more = await continued(self.policy, [each.rollout for each in lived], self.settings.forks, seed, log)
+            lost = _failed([result for found in more for result in found])
+            kept = [place for place, each in enumerate(lived) if each.score.environment not in lost]
+            lived, more = [lived[place] for place in kept], [more[place] for place in kept]
+            failed.update(lost)
+            advantages = forked(lived, more, self.settings.forks)
+        reasons = [reason for found in failed.values() for reason in found]
+        return Experience(lived, advantages, len(reasons), reasons[0] if reasons else "", written(log))
 
-    @staticmethod
-    def _flat(lived: Sequence[Lived]) -> float:
-        """The share of twin sets in which nothing made a difference."""
-        outcomes = [each.rollout.outcome() for each in lived]
-        return flat(outcomes) / max(1, len({outcome.environment for outcome in outcomes}))
+    def learn(self, experience: Experience) -> dict[str, Any]:
+        """Make the weights better by what all processes have lived through; gives what is told of the update.
 
-    async def _credit(self, lived: Sequence[Lived], log: Log) -> Credit:
-        rollouts = [each.rollout for each in lived]
-        limited = partial(_limited, self._process, self.settings.limit)
-        if not rollouts:
-            return Credit(advantages=())
-        if self.settings.credit != "forks":
-            return CREDITS[self.settings.credit](rollouts, limited)
-        return await self._forked(rollouts, log)
-
-    async def _forked(self, rollouts: Sequence[Rollout], log: Log) -> Credit:
-        """Monte-Carlo credit: what the policy comes to from behind each decision, with the world's noise as it was.
-
-        Before the first decision, the other rollouts of the twin are such continuations.
+        Raises PolicyFailed, NotFinite.
         """
-        draw = Drawer([self.settings.seed], self.trainer.steps, "forks")
-        branches = [
-            Branch(rollout.trajectory.episode, decision.seq, draw.below(SEEDS))
-            for rollout in rollouts
-            for decision in rollout.trajectory.decisions[:-1]
-            for _ in range(self.settings.forks)
-        ]
-        scores = iter(
-            [float(result.grade.score) if result.grade else 0.0 for result in await self.policy.fork(branches, log)]
-        )
-        twins: dict[tuple[str, str], list[float]] = {}
-        for rollout in rollouts:
-            twins.setdefault((rollout.trajectory.environment, rollout.trajectory.twin), []).append(rollout.score)
-        advantages = []
-        for rollout in rollouts:
-            others = list(twins[rollout.trajectory.environment, rollout.trajectory.twin])
-            others.remove(rollout.score)
-            inner = [[next(scores) for _ in range(self.settings.forks)] for _ in rollout.trajectory.decisions[:-1]]
-            advantages.append(from_forks([others, *inner, [rollout.score]]))
-        return Credit(advantages=tuple(advantages))
-
-    def learn(self, experience: Experience) -> dict[str, float]:
-        """Make the weights better by it; gives what is told of the update. Raises NotFinite."""
-        told = {**experience.told, **self._learn(experience.lived, experience.credit)}
+        parts = everybodys(self.trainer.accelerator, [self._judged(experience)])
+        lived = [each for part, _ in parts for each in part.lived]
+        failed = sum(part.failed for part, _ in parts)
+        if failed and not lived:
+            reason = next(part.reason for part, _ in parts if part.reason)
+            raise PolicyFailed(f"none of the episodes of this update came to its end; {failed} failed, first: {reason}")
+        values = [row for _, rows in parts for row in rows]
+        credit = self._credit(lived, [part for part, _ in parts], values)
+        told = {
+            "episodes": [each.score.episode for each in lived],
+            "failed": failed,
+            "flat": _flat(lived),
+            **figures(lived),
+            "fallbacks": credit.fallbacks,
+            **self._learn(lived, credit, values),
+            "sampled": sum(sum(part.written) for part, _ in parts),
+            "forked": sum(part.written.forks for part, _ in parts),
+        }
         self.policy.server.forget()
         self.policy.options = msgspec.structs.replace(self.policy.options, weights=weights_digest(self.trainer.model))
         return told
 
-    def _learn(self, lived: Sequence[Lived], credit: Credit) -> dict[str, float]:
+    def _judged(self, experience: Experience) -> tuple[Experience, list[list[float]]]:
+        """The values before each decision, where there is a head that tells."""
+        if not self.settings.valued:
+            return experience, []
+        trajectories = [each.rollout.trajectory for each in experience.lived]
+        return experience, values_of(trajectories, self.trainer.score, self.settings.batch_tokens)
+
+    def _credit(self, lived: Sequence[Lived], parts: Sequence[Experience], values: Sequence[Sequence[float]]) -> Credit:
+        settings, rollouts = self.settings, [each.rollout for each in lived]
+        if not rollouts:
+            return Credit(advantages=())
+        if settings.credit == "forks":
+            return Credit(advantages=tuple(row for part in parts for row in part.advantages or ()))
+        if settings.credit == "gae":
+            return by_values(rollouts, values, settings.lam)
+        return CREDITS[settings.credit](rollouts, partial(_limited, self._process, settings.limit))
+
+    def _learn(self, lived: Sequence[Lived], credit: Credit, values: Sequence[Sequence[float]]) -> dict[str, float]:
         settings, trainer = self.settings, self.trainer
         given: list[Sample] = []
         for number, (each, advantages) in enumerate(zip(lived, credit.advantages, strict=True)):
-            given += samples(each.rollout.trajectory, advantages, truncated=settings.truncated, sequence=number)
+            returns = [a + v for a, v in zip(advantages, values[number], strict=True)] if values else None
+            given += samples(
+                each.rollout.trajectory, advantages, returns=returns, truncated=settings.truncated, sequence=number
+            )
+        tokens, episodes = trained(given), sequences(given)
+        if not tokens:
+            return {}
+        accelerator = trainer.accelerator
+        batches: Sequence[Sequence[Sample]]
+        batches = split(given, accelerator.num_processes, settings.batch_tokens)[accelerator.process_index]
         temperature = float(settings.temperature)
         if self._reference is not None and settings.beta:
-            given = with_reference(given, self._reference, settings.batch_tokens, temperature)
-        tokens, episodes = trainer.total(trained(given)), trainer.total(sequences(given))
-        if not tokens:
-            return {"sampled": 0.0}
-        batches: list[Sequence[Sample]] = list(microbatches(given, settings.batch_tokens))
-        batches += [()] * (trainer.largest(len(batches)) - len(batches))
-        objective = partial(_objective, settings, tokens, episodes)
-        told: dict[str, float] = {}
-        for _ in range(settings.epochs):
-            found = trainer.step(batches, objective, temperature)
-            told = told or found
-        return {**told, "sampled": trainer.total(float(sum(each.rollout.trajectory.tokens for each in lived)))}
+            batches = [with_reference(each, self._reference, settings.batch_tokens, temperature) for each in batches]
+        decisions = sum(len(each.rollout.rewards) for each in lived)
+        objective = partial(_objective, settings, tokens, episodes, decisions)
+        first, *_ = [trainer.step(batches, objective, temperature) for _ in range(settings.epochs)]
+        return first
+
+
+def _failed(results: Sequence[Result]) -> dict[str, list[str]]:
+    """By twin set, why its episodes did not end. Raises PolicyFailed where that was the policy's fault."""
+    failed: dict[str, list[str]] = {}
+    for result in results:
+        if result.status != "ended":
+            if result.reason.startswith(BatchFailed.__name__):
+                raise PolicyFailed(f"the policy failed in {result.environment}: {result.reason}")
+            failed.setdefault(base_of(result.environment), []).append(f"{result.environment}: {result.reason}")
+    return failed
+
+
+def _check_sampled(lived: Sequence[Lived]) -> None:
+    """Raises BadSettings for what a policy's ratio cannot be computed of."""
+    for each in lived:
+        for decision in each.rollout.trajectory.decisions:
+            if decision.logprobs is None or decision.sampler is None or not decision.sampler.recomputable:
+                raise BadSettings(
+                    f"the decision at event {decision.seq} of {each.score.environment} has no log-probabilities, or "
+                    "they are not those of its model alone: only a policy's own rollouts, sampled above temperature 0 "
+                    "without top_k and top_p, can be learnt from here; `learn offline` learns from others"
+                )
+
+
+def _flat(lived: Sequence[Lived]) -> float:
+    """The share of twin sets in which nothing made a difference."""
+    outcomes = [each.rollout.outcome() for each in lived]
+    return flat(outcomes) / max(1, len({outcome.environment for outcome in outcomes}))
 
 
 def _limited(process: Process, limit: float, outcomes: Any) -> list[float]:
     return clipped(process(outcomes), limit)
 
 
-def _objective(settings: RlSettings, tokens: float, episodes: float, batch: Batch, scored: Scored) -> Loss:
+def _objective(
+    settings: RlSettings, tokens: float, episodes: float, decisions: int, batch: Batch, scored: Scored
+) -> Loss:
     given = batch.tokens(scored)
     if settings.loss == "grpo":
         loss = grpo(given, episodes, low=settings.low, high=settings.high, length_normalised=True)
@@ -230,6 +303,9 @@ def _objective(settings: RlSettings, tokens: float, episodes: float, batch: Batc
         loss = ppo_clip(given, tokens, low=settings.low, high=settings.high)
     else:
         loss = reinforce(given, tokens)
-    if not settings.beta or given.reference is None:
-        return loss
-    return Loss(loss.value + settings.beta * kl_penalty(given, tokens), loss.measures)
+    value = loss.value
+    if settings.beta and given.reference is not None:
+        value = value + settings.beta * kl_penalty(given, tokens)
+    if scored.values is not None:
+        value = value + value_loss(scored.values, batch.returns, torch.ones_like(batch.returns), decisions)
+    return Loss(value, loss.measures)

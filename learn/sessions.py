@@ -1,18 +1,22 @@
 """A training under way: a run's folder, a model that learns, and how both are kept, restored and tested.
 
-Knows checkpoints, evaluation while training, and stopping. Does not know what is learnt: that is a `Course` or a
-`Learner`, one step of which is made at a time. A checkpoint has everything: weights, optimiser, schedule, random state;
-what a step does follows from them and its number. So a training that was killed goes on as if nothing had happened.
+Knows checkpoints, evaluation while training, and stopping. Does not know what is learnt: that is a function that makes
+the step of a number. A checkpoint has everything: weights, optimiser, schedule, random state; what a step does follows
+from them and its number. So a training that was killed goes on as if nothing had happened.
+
+Of several processes the main one tests and writes; the others wait for it. Each keeps the rollouts that it has played.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import torch
 from accelerate import Accelerator
 
 from ..engine.cli.interrupts import Interrupted, run_until_interrupted
@@ -22,14 +26,15 @@ from .collecting import Policy
 from .evaluating import Evaluation, write_evaluation
 from .generating import Generator
 from .models import Loaded, load, weights_digest, write
-from .playing import Told, evaluate
+from .playing import Told, Unfinished, evaluate
 from .policies import Settings, Tested
 from .policy import PolicyServer
+from .reproducing import tuning
 from .runs import MODEL, Run
-from .scores import twin_score
-from .splits import Split
+from .splits import Split, base_of
 from .student import StudentOptions
-from .training import NotFinite, OptimiserSettings, Trainer
+from .together import CannotGoOn, everybodys, together
+from .training import OptimiserSettings, Trainer
 
 STATE = "trainer.pt"
 
@@ -46,64 +51,118 @@ class Testing(msgspec.Struct, frozen=True, kw_only=True):
     """Steps from one checkpoint to the next."""
 
 
+def begin(accelerator: Accelerator, folder: Path, config: Mapping[str, Any]) -> Run:
+    """The run in a folder: to be written to in the main process, to be read in the others. Raises RunError."""
+    main = accelerator.is_main_process
+    run = together(accelerator, lambda: Run.begin(folder, config) if main else None)
+    return run or Run.open(folder)
+
+
 class Session:
-    """One training. `step` makes one step and gives its figures."""
+    """One training, in one of its processes."""
 
     def __init__(
-        self, run: Run, model: Path, settings: OptimiserSettings, accelerator: Accelerator | None = None
+        self, run: Run, loaded: Loaded, settings: OptimiserSettings, accelerator: Accelerator | None = None
     ) -> None:
-        """Begins with the model in a folder, or goes on from the run's last checkpoint. Raises ModelError, RunError."""
+        """Begins with a model, or goes on from the run's last checkpoint. Raises ModelError, RunError."""
         self.run = run
         found = run.latest()
-        self.loaded: Loaded = load(run.path(found) / MODEL if found else model)
+        self.loaded = load(run.path(found) / MODEL)._replace(name=loaded.name) if found else loaded
         self.trainer = Trainer(self.loaded.model, settings, accelerator)
         if found:
             self.trainer.load(run.path(found) / STATE)
+        state: Mapping[str, Any] = found.state if found else {}
         self.done = found.step if found else 0
         """Steps or updates that have been made."""
-        self.sampled = int(str(found.state.get("sampled", 0))) if found else 0
+        self.kept = found.step if found else None
+        """The step of the last checkpoint."""
+        self.tested: int | None = state.get("tested")
+        """The step of the last test."""
+        self.sampled = int(state.get("sampled", 0))
         """Tokens that have been sampled for learning."""
 
-    def keep(self, score: float | None = None) -> None:
-        """Make a checkpoint. Raises NotWritten."""
-        self.run.checkpoint(self.done, self._fill, {"sampled": self.sampled, "weights": self.digest}, score)
+    @property
+    def main(self) -> bool:
+        return bool(self.trainer.accelerator.is_main_process)
 
     @property
     def digest(self) -> str:
         return weights_digest(self.trainer.model)
 
-    def _fill(self, folder: Path) -> None:
+    def alone(self, work: Callable[[], Any]) -> Any:
+        """Have the main process do something while the others wait; None in those. Raises as `together` does."""
+        return together(self.trainer.accelerator, work if self.main else lambda: None)
+
+    def keep(self, score: float | None = None) -> None:
+        """Make a checkpoint. Raises NotWritten."""
+        about = {"sampled": self.sampled, "weights": self.digest, "tested": self.tested}
+        state = self.trainer.state()
+        self.alone(lambda: self.run.checkpoint(self.done, partial(self._fill, state), about, score))
+        self.kept = self.done
+
+    def _fill(self, state: Mapping[str, Any], folder: Path) -> None:
         write(self.trainer.model, self.loaded.tokenizer, folder / MODEL, dict(self.loaded.about))
-        self.trainer.save(folder / STATE)
+        torch.save(state, folder / STATE)
+
+    def metric(self, row: Mapping[str, Any]) -> None:
+        """Tell of the step that was made last. Raises NotWritten."""
+        self.alone(lambda: self.run.metric({"step": self.done, **row}))
+
+    @contextmanager
+    def log(self, name: str) -> Iterator[Log]:
+        """A log for rollouts, empty: what was broken off is played again whole, as lockstep needs it."""
+        path = self.run.log(name)
+        for left in path.parent.glob(f"{path.name}*"):
+            left.unlink()
+        with opened(str(path), create=True) as log:
+            yield log
+
+    # --- tests ---------------------------------------------------------------------------------------------
 
     def policy(self, settings: Settings) -> Policy:
         """The model as it is now, as a player."""
         return policy_of(self.loaded, self.trainer.model, settings)
 
-    def test(self, split: Split, testing: Testing, finished: Told) -> float:
-        """Test the policy on a set for tuning, keep what came of it, and give the twin score. Raises Interrupted."""
+    def test(self, split: Split, testing: Testing, finished: Told) -> float | None:
+        """Test the policy on a set for tuning, keep what came of it, and give the twin score; None elsewhere than in
+        the main process. Raises Interrupted, Unfinished."""
+        score: float | None = self.alone(lambda: self._test(split, testing, finished))
+        self.tested = self.done
+        return score
+
+    def _test(self, split: Split, testing: Testing, finished: Told) -> float:
         tested = Tested(f"step {self.done}", self.policy(testing.settings))
 
-        async def playing(log: Log) -> Evaluation:
+        async def playing(given: Split, log: Log) -> Evaluation:
             async with log.writing():
-                return await evaluate(tested, [split], log, trials=testing.trials, seed=testing.seed, finished=finished)
+                return await evaluate(tested, [given], log, trials=testing.trials, seed=testing.seed, finished=finished)
 
-        with opened(str(self.run.log(f"val-{self.done:06d}")), create=True) as log:
-            found = run_until_interrupted(partial(playing, log))
+        with self.log(f"val-{self.done:06d}") as log:
+            try:
+                found = run_until_interrupted(partial(playing, split, log))
+                whole = split
+            except Unfinished as failed:
+                whole = _without(split, failed)
+                found = run_until_interrupted(partial(playing, whole, log))
         found = msgspec.structs.replace(
             found, update=self.done, sampled=self.sampled, seed=int(str(self.run.config.get("seed", 0)))
         )
         write_evaluation(self.run.folder / "evaluations" / f"{self.done:06d}.json", found)
-        scores = found.scores
+        told = tuning(found.scores)
+        left = len(split.worlds) - len(whole.worlds)
         self.run.metric(
-            {
-                "step": self.done,
-                "sampled": self.sampled,
-                "val/score": float(sum(each.score for each in scores) / max(1, len(scores))),
-                "val/twin": float(twin_score(scores)),
-            }
+            {"step": self.done, "sampled": self.sampled, **told, **({"val/left_out": left} if left else {})}
         )
-        return float(twin_score(scores))
+        return told["val/twin"]
+
+
+def _without(split: Split, failed: Unfinished) -> Split:
+    """The set without the twin sets of which an episode failed. Raises Unfinished where the policy failed itself."""
+    broken = {base_of(result.environment) for result in failed.results}
+    left = tuple(world for world in split.worlds if base_of(world.id) not in broken)
+    if not left or any(result.reason.startswith("BatchFailed") for result in failed.results):
+        raise failed
+    return msgspec.structs.replace(split, worlds=left)
 
 
 def train(
@@ -119,37 +178,35 @@ def train(
 ) -> bool:
     """Make the steps that are left, testing and keeping as is wanted; False if it was stopped before the end.
 
-    `make` makes the step of a number and gives its figures; it may raise Interrupted with all weights as they were.
-    `stopped` is asked after each step. Raises NotFinite, with the last good weights kept.
+    `make` makes the step of a number and gives its figures; it may raise Interrupted or CannotGoOn, in all processes,
+    with all weights as they were: they are kept. `stopped` is asked after each step.
     """
-    kept = session.run.latest() is not None
     try:
-        if not kept:
-            score = session.test(val, testing, finished) if val else None
-            session.keep(score)
-        while session.done < steps:
-            kept = False
+        while True:
+            ends = session.done in (0, steps)
+            if val and session.tested != session.done and (ends or _every(testing.every, session.done)):
+                session.keep(session.test(val, testing, finished))
+            elif session.kept != session.done and (ends or _every(testing.save, session.done)):
+                session.keep()
+            if session.done >= steps:
+                return True
+            if any(everybodys(session.trainer.accelerator, [stopped()])):
+                raise Interrupted
             figures = make(session.done)
             session.done += 1
             session.sampled += int(figures.get("sampled", 0))
-            session.run.metric({"step": session.done, **figures})
+            session.metric(figures)
             told(figures)
-            last = session.done == steps
-            if val and (last or (testing.every and session.done % testing.every == 0)):
-                session.keep(session.test(val, testing, finished))
-                kept = True
-            elif last or session.done % testing.save == 0:
-                session.keep()
-                kept = True
-            if stopped() and not last:
-                raise Interrupted
-    except (Interrupted, NotFinite) as why:
-        if not kept:
+    except (Interrupted, CannotGoOn) as why:
+        if session.kept != session.done:
             session.keep()
-        if isinstance(why, NotFinite):
+        if isinstance(why, CannotGoOn):
             raise
         return False
-    return True
+
+
+def _every(number: int, step: int) -> bool:
+    return bool(number) and step % number == 0
 
 
 def policy_of(loaded: Loaded, model: Any, settings: Settings) -> Policy:
@@ -160,6 +217,7 @@ def policy_of(loaded: Loaded, model: Any, settings: Settings) -> Policy:
         tokenizer=loaded.rendering.digest,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
+        decisions=settings.decisions,
         length=loaded.length,
         wording=settings.wording,
     )

@@ -15,17 +15,18 @@ from typing import Any, TypeAlias
 import msgspec
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
 
 from .batches import Batch, Scored, Scorer, collate
 from .losses import Loss, Measures, summary
 from .samples import Sample
+from .together import CannotGoOn, everybodys, processes
+from .valuing import value_head
 
 Objective: TypeAlias = Callable[[Batch, Scored], Loss]
 """From a batch, and what the model says of it, to a loss that is divided by the denominator of the whole step."""
 
 
-class NotFinite(ArithmeticError):
+class NotFinite(CannotGoOn):
     """A loss or gradient that is NaN or infinite. The weights are those of the step before."""
 
 
@@ -42,7 +43,14 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True):
     decay: bool = True
     """The learning rate falls to 0 at the last step."""
     clip: float = 1.0
-    """The largest norm of a gradient."""
+    """The largest norm of a gradient; of a value head's, by itself."""
+    value_lr: float = 1e-3
+    """Of a value head, where there is one."""
+
+    @property
+    def valued(self) -> bool:
+        """Whether there is a value head."""
+        return False
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, from 0 on."""
@@ -52,26 +60,34 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trainer:
-    """A model that learns."""
+    """A model that learns. Dropout is off: the policy that is trained is the one that was asked."""
 
     def __init__(self, model: Any, settings: OptimiserSettings, accelerator: Accelerator | None = None) -> None:
-        self.accelerator = accelerator or Accelerator(cpu=not torch.cuda.is_available())
+        self.accelerator = accelerator or processes()
         self.settings = settings
         self.steps = 0
         """How many have been made."""
-        scorer = Scorer(model)
-        trained = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
+        scorer = Scorer(model, value_head(model) if settings.valued else None).eval()
+        trained = [weight for weight in model.parameters() if weight.requires_grad]
         groups = [
             {"params": [each for each in trained if each.ndim > 1], "weight_decay": settings.weight_decay},
             {"params": [each for each in trained if each.ndim <= 1], "weight_decay": 0.0},
         ]
+        if scorer.head is not None:
+            groups.append({"params": list(scorer.head.parameters()), "weight_decay": 0.0})
         optimiser = torch.optim.AdamW(groups, lr=settings.lr, betas=settings.betas)
         self.scorer, self.optimiser = self.accelerator.prepare(scorer, optimiser)
 
     @property
+    def _own(self) -> Scorer:
+        """This process's scorer: what it computes by itself, others need not compute with it."""
+        found: Scorer = self.accelerator.unwrap_model(self.scorer)
+        return found
+
+    @property
     def model(self) -> Any:
         """The model as `transformers` knows it."""
-        return self.accelerator.unwrap_model(self.scorer).model
+        return self._own.model
 
     def step(
         self, batches: Sequence[Sequence[Sample]], objective: Objective, temperature: float = 1.0
@@ -79,78 +95,106 @@ class Trainer:
         """Learn from micro-batches of samples, of which every process has as many, and give `losses.summary`, the loss,
         the gradient's norm and the learning rate.
 
-        Raises NotFinite, with all weights as they were.
+        Raises NotFinite, in all processes, with all weights as they were.
         """
-        self.scorer.train()
         parts: list[Measures] = []
-        total = 0.0
+        losses: list[float] = []
         for number, batch in enumerate(batches):
             synchronised = number == len(batches) - 1
             with nullcontext() if synchronised else self.accelerator.no_sync(self.scorer):
                 loss = self._backward(batch, objective, temperature)
             parts.append(loss.measures)
-            total += float(loss.value.detach())
-        rate = self.settings.rate(self.steps)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        norm = self.accelerator.clip_grad_norm_(self.scorer.parameters(), self.settings.clip)
-        size = 0.0 if norm is None else float(norm)
-        if not math.isfinite(size):
+            losses.append(float(loss.value.detach()))
+        rate = self._rated()
+        size = self._clipped()
+        total = self.total(sum(losses))
+        if not math.isfinite(size) or not math.isfinite(total):
             self.optimiser.zero_grad()
-            raise NotFinite(f"the gradient of step {self.steps + 1} is {size}; the weights are still those before it")
+            raise NotFinite(self._where(batches, losses, size))
         self.optimiser.step()
         self.optimiser.zero_grad()
         self.steps += 1
-        return {**summary(self._everybodys(parts)), "loss": self.total(total), "gradient": size, "lr": rate}
+        return {**summary(everybodys(self.accelerator, parts)), "loss": total, "gradient": size, "lr": rate}
 
     def _backward(self, batch: Sequence[Sample], objective: Objective, temperature: float) -> Loss:
         tensors = collate(batch).to(self.accelerator.device)
         loss = objective(tensors, self.scorer(tensors, temperature))
-        if not torch.isfinite(loss.value):
-            self.optimiser.zero_grad()
-            sequences = ", ".join(str(sample.sequence) for sample in batch[:8])
-            raise NotFinite(
-                f"the loss of step {self.steps + 1} is {float(loss.value)}, in a micro-batch of the trajectories "
-                f"{sequences}; the weights are still those before it"
-            )
         # Processes average their gradients; the denominator is that of all of them, so their sum is wanted.
         self.accelerator.backward(loss.value * self.accelerator.num_processes)
         return loss
 
-    def _everybodys(self, parts: Sequence[Measures]) -> Sequence[Measures]:
-        if self.accelerator.num_processes == 1:
-            return parts
-        found: Sequence[Measures] = gather_object(list(parts))
-        return found
+    def _rated(self) -> float:
+        """Set the learning rates of this step."""
+        rate = self.settings.rate(self.steps)
+        *groups, last = self.optimiser.param_groups
+        for group in groups:
+            group["lr"] = rate
+        last["lr"] = self.settings.value_lr if self.settings.valued else rate
+        return rate
 
+    def _clipped(self) -> float:
+        """Shorten gradients that are too long; the norm of the model's before."""
+        own = self._own
+        norms = [
+            self.accelerator.clip_grad_norm_(module.parameters(), self.settings.clip)
+            for module in (own.model, own.head)
+            if module is not None
+        ]
+        found = [0.0 if norm is None else float(norm) for norm in norms]
+        return found[0] if all(map(math.isfinite, found)) else math.nan
+
+    def _where(self, batches: Sequence[Sequence[Sample]], losses: Sequence[float], size: float) -> str:
+        """What was not finite, in whichever process."""
+        bad = [
+            f"the loss of step {self.steps + 1} is {loss}, in a micro-batch of the trajectories "
+            + ", ".join(str(number) for number in sorted({sample.sequence for sample in batch})[:8])
+            for batch, loss in zip(batches, losses, strict=True)
+            if not math.isfinite(loss)
+        ]
+        said = everybodys(self.accelerator, bad[:1]) or [f"the gradient of step {self.steps + 1} is {size}"]
+        return f"{said[0]}; the weights are still those before it"
+
+    @torch.no_grad()
     def score(self, batch: Sequence[Sample], temperature: float = 1.0) -> Scored:
-        """Log-probabilities without gradients: of a reference, or before an update."""
-        with torch.no_grad():
-            scored: Scored = self.scorer(collate(batch).to(self.accelerator.device), temperature)
+        """What the model says of samples, without gradients, for this process alone."""
+        scored: Scored = self._own(collate(batch).to(self.accelerator.device), temperature)
         return scored
 
     def total(self, number: float) -> float:
         """A number added up over all processes."""
-        if self.accelerator.num_processes == 1:
-            return number
-        return float(self.accelerator.reduce(torch.tensor([number], dtype=torch.float64), "sum")[0])
-
-    def largest(self, number: int) -> int:
-        """The largest of all processes."""
-        if self.accelerator.num_processes == 1:
-            return number
-        return int(self.accelerator.gather(torch.tensor([number])).max())
+        return sum(everybodys(self.accelerator, [number]))
 
     # --- resume --------------------------------------------------------------------------------------------
 
-    def save(self, path: Path) -> None:
-        """Optimiser, schedule and random state, in a file. The weights are saved by `models.save`."""
-        state = {"optimiser": self.optimiser.state_dict(), "steps": self.steps, "torch": torch.get_rng_state()}
-        torch.save(state, path)
+    def state(self) -> dict[str, Any]:
+        """Optimiser, schedule, value head and the random state of every process; all of them must ask for it together.
+
+        The weights of the model are kept by `models.write`.
+        """
+        own = self._own
+        return {
+            "optimiser": self.optimiser.state_dict(),
+            "steps": self.steps,
+            "head": None if own.head is None else own.head.state_dict(),
+            "random": everybodys(self.accelerator, [_random()]),
+        }
 
     def load(self, path: Path) -> None:
-        """The inverse of `save`. Nothing but tensors and plain values is read."""
-        state = torch.load(path, weights_only=True)
+        """Go on from a `state` in a file. Nothing but tensors and plain values is read."""
+        state = torch.load(path, weights_only=True, map_location="cpu")
         self.optimiser.load_state_dict(state["optimiser"])
         self.steps = int(state["steps"])
-        torch.set_rng_state(state["torch"])
+        own = self._own
+        if own.head is not None:
+            own.head.load_state_dict(state["head"])
+        random = state["random"][self.accelerator.process_index]
+        torch.set_rng_state(random["cpu"])
+        if torch.cuda.is_available() and random["cuda"] is not None:
+            torch.cuda.set_rng_state(random["cuda"])
+
+
+def _random() -> dict[str, Any]:
+    return {
+        "cpu": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
+    }

@@ -5,17 +5,34 @@ Knows which errors say what is wrong. Does not know what is trained.
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from ...engine.cli.failures import Told
+from ...engine.cli.root import BAD_INPUT
+
+MAIN = os.environ.get("RANK", "0") == "0"
+"""Whether this is the process that speaks: the launchers of torch number theirs so."""
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Raises Told for what a person can mend."""
+    """Raises Told for what a person can mend; in processes that do not speak, SystemExit."""
+    try:
+        with _told():
+            yield
+    except Told as error:
+        if MAIN:
+            raise
+        sys.exit(error.code or BAD_INPUT)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -24,14 +41,19 @@ def told() -> Iterator[None]:
     from ..lessons import BadLesson
     from ..models import ModelError
     from ..planning import TooMuch
+    from ..playing import Unfinished
     from ..rl import BadSettings
     from ..runs import RunError
-    from ..training import NotFinite
+    from ..together import CannotGoOn, Elsewhere
 
     try:
         yield
-    except (NotWritten, BadLesson, ModelError, TooMuch, BadSettings, RunError, NotFinite) as error:
+    except NotWritten as error:
+        raise Told(f"{error.filename}: {error.strerror}") from None
+    except (BadLesson, ModelError, TooMuch, BadSettings, RunError) as error:
         raise Told(str(error)) from None
+    except (Unfinished, CannotGoOn, Elsewhere) as error:
+        raise Told(str(error), 1) from None
 
 
 class Stopping:

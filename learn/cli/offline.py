@@ -17,9 +17,10 @@ from ...engine.cli.failures import Told
 from ...engine.cli.options import opened
 from ...engine.cli.root import warn
 from ..credit import CREDITS
-from ..splits import base_of, for_training
-from .guard import told
-from .training import Figures, common, run_training, training_options
+from ..splits import Split, base_of, for_training
+from .guard import MAIN, told
+from .planned import Work, from_samples
+from .training import Figures, common, run_training, settings_of, training_options
 
 METHODS = ("awr", "dpo", "filtered", "weighted")
 
@@ -65,20 +66,28 @@ def offline(
             beta=beta,
             steps=steps,
             batch=batch,
+            length=shared["length"],
             **common(shared),
         )
         paths = _logs(logs)
 
-        def begin(session: Any) -> Callable[[int], Figures]:
-            lived = [each for path in paths for each in _lived(path, session.loaded.rendering, split, settings)]
+        def work(loaded: Any, val: Split | None) -> Work:
+            lived = [each for path in paths for each in _lived(path, loaded.rendering, split, settings)]
             found = units(lived, settings)
-            if found.left_out:
+            if found.left_out and MAIN:
                 warn(f"{found.left_out} of {len(lived)} episodes are of no use to `{method}`")
-            reference = load(model_folder(model)).model if method == "dpo" else None
-            return partial(make, session.trainer, found, settings, reference)
+            parts = [sample for unit in found.units for sample in unit]
+
+            def begin(session: Any) -> Callable[[int], Figures]:
+                device = session.trainer.accelerator.device
+                reference = load(model_folder(model)).model.to(device) if method == "dpo" else None
+                return partial(make, session.trainer, found, settings, reference)
+
+            learnt = steps * min(batch, len(found.units)) / len(found.units)
+            return from_samples(loaded, parts, learnt, settings_of(shared), val, begin, reference=method == "dpo")
 
         about = {"logs": [str(path) for path in paths], **msgspec.to_builtins(settings)}
-        return run_training("offline", model, split, settings, steps, about, begin, shared)
+        return run_training("offline", model, split, settings, about, work, shared)
 
 
 def _logs(paths: Sequence[Path]) -> list[Path]:

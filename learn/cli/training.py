@@ -14,19 +14,22 @@ from typing import Any
 import click
 import msgspec
 
+from ...engine.cli.failures import Told
 from ...engine.cli.interrupts import run_until_interrupted
 from ...engine.cli.learning import progress
-from ...engine.cli.options import json_option, opened, whole
+from ...engine.cli.options import json_option, whole
 from ...engine.cli.root import INTERRUPTED, warn
 from ...engine.cli.screen import print_json, say, screen
 from ...events.log import Log
 from ..credit import CREDITS
+from ..planning import Tokens, check_memory
 from ..processing import PROCESSES
-from ..splits import Split, check_from, for_training, for_tuning
+from ..splits import Split, base_of, check_from, for_training, for_tuning
 from .evaluate import lessons_of
-from .guard import stopping, told
+from .guard import MAIN, stopping, told
+from .planned import Work, check_model, first_drafts, free, from_samples, planned
 
-Figures = Mapping[str, float]
+Figures = Mapping[str, Any]
 SHOWN = ("loss", "score", "flat", "entropy", "kl_old")
 """Figures of the last step that are shown at the end."""
 
@@ -46,7 +49,9 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--lr", type=float, help="Learning rate."),
             click.option("--batch-tokens", default=8192, type=whole(64, 1 << 30), help="In memory at once (8192)."),
+            click.option("--length", default=4096, type=whole(16, 1 << 24), help="Of an episode, in tokens (4096)."),
             click.option("--max-tokens", default=256, type=whole(1, 1 << 20), help="Of one answer (256)."),
+            click.option("--decisions", default=32, type=whole(1, 1 << 20), help="Of one episode (32)."),
             click.option("--full", is_flag=True, help="Instructions in full, as without `demos --brief`."),
             click.option("--save", default=50, type=whole(1, 1 << 30), help="Steps between checkpoints (50)."),
             click.option("--seed", default=0, type=whole(0, 1 << 31), help="Of all that is drawn (0)."),
@@ -82,16 +87,25 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
         split = for_training(shared["train"])
         lessons = lessons_of(demos)
         check_from([lesson.environment for lesson in lessons], split, str(demos))
-        settings = SftSettings(steps=steps, batch=batch, **common(shared))
+        settings = SftSettings(steps=steps, batch=batch, length=shared["length"], **common(shared))
         about = {"demos": str(demos), "lessons": len(lessons), **msgspec.to_builtins(settings)}
 
-        def begin(session: Any) -> Callable[[int], Figures]:
-            given = course(lessons, session.loaded.rendering, min(settings.length, session.loaded.length))
-            if given.left_out:
-                warn(f"{given.left_out} of {len(lessons)} demonstrations are longer than the model reads; left out")
-            return partial(make, session.trainer, given, settings)
+        def work(loaded: Any, val: Split | None) -> Work:
+            given = course(lessons, loaded.rendering, loaded.length)
+            if not given.lessons:
+                raise Told(f"all {len(lessons)} demonstrations are longer than the {loaded.length} tokens allowed")
+            if given.left_out and MAIN:
+                warn(
+                    f"{given.left_out} of {len(lessons)} demonstrations have more than {loaded.length} tokens; left out"
+                )
 
-        return run_training("sft", model, split, settings, steps, about, begin, shared)
+            def begin(session: Any) -> Callable[[int], Figures]:
+                return partial(make, session.trainer, given, settings)
+
+            parts = [sample for lesson in given.lessons for sample in lesson]
+            return from_samples(loaded, parts, steps * batch / len(given.lessons), settings_of(shared), val, begin)
+
+        return run_training("sft", model, split, settings, about, work, shared)
 
 
 @click.command(short_help="Learn from the policy's own rollouts.")
@@ -103,7 +117,9 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
     "--reward", type=click.Choice(["dense", "terminal"]), default="dense", help="dense (default) or terminal."
 )
 @click.option("--processing", type=click.Choice(list(PROCESSES)), default="batch-scaled", help="Of scores.")
-@click.option("--credit", type=click.Choice([*CREDITS, "forks"]), default="uniform", help="Which decisions did it.")
+@click.option(
+    "--credit", type=click.Choice([*CREDITS, "forks", "gae"]), default="uniform", help="Which decisions did it."
+)
 @click.option(
     "--forks", default=4, type=whole(1, 1 << 16), help="Continuations of a decision, with --credit forks (4)."
 )
@@ -141,31 +157,56 @@ def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
             **common(given),
         )
 
+        playing = settings_of(given, settings.temperature)
+
         def begin(session: Any) -> Callable[[int], Figures]:
-            reference = load(model_folder(model)).model if beta else None
-            playing = _settings(given, settings.temperature)
+            reference = load(model_folder(model)).model.to(session.trainer.accelerator.device) if beta else None
             learner = Learner(session.trainer, session.policy(playing), split, settings, reference)
             return partial(_updated, session, learner, bool(given["as_json"]))
 
+        def work(loaded: Any, _: Split | None) -> Work:
+            from ..estimating import needs, samples_of
+
+            return Work(
+                lambda tokens: needs(loaded.model, tokens, loaded.length, rows=playing.rows, reference=bool(beta)),
+                first_drafts(split, settings.rollouts),
+                playing,
+                lambda played: (_tokens(settings, split, played), samples_of(played)),
+                begin,
+            )
+
         about: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-        return run_training("rl", model, split, settings, updates, about, begin, given)
+        return run_training("rl", model, split, settings, about, work, given)
 
 
 def _updated(session: Any, learner: Any, quiet: bool, number: int) -> Figures:
-    """Make an update. What is left of one that was broken off goes first: it is done again from its beginning."""
-    path = session.run.log(f"{number:06d}-{session.trainer.accelerator.process_index}")
-    for left in path.parent.glob(f"{path.name}*"):
-        left.unlink()
+    """Make an update. What is left of one that was broken off goes first: it is made again from its beginning."""
+    from ..together import together
+
+    accelerator = session.trainer.accelerator
 
     async def living(log: Log) -> Any:
         async with log.writing():
-            with progress(len(learner.drafts(number)), quiet) as advance:
+            with progress(len(learner.drafts(number)), quiet or not MAIN) as advance:
                 return await learner.live(number, log, lambda _: advance())
 
-    with opened(str(path), create=True) as log:
-        experience = run_until_interrupted(partial(living, log))
-    figures: Figures = learner.learn(experience)
+    def lived() -> Any:
+        with session.log(f"{number:06d}-{accelerator.process_index}") as log:
+            return run_until_interrupted(partial(living, log))
+
+    figures: Figures = learner.learn(together(accelerator, lived))
     return figures
+
+
+def _tokens(settings: Any, split: Split, played: Any) -> Tokens:
+    """Of all updates, if episodes are as those that were played."""
+    bases = len({base_of(world.id) for world in split.worlds})
+    episodes = settings.steps * settings.episodes(len(split.worlds), bases)
+    found = max(1, len(played.lived))
+    decisions = sum(len(each.rollout.rewards) for each in played.lived) / found
+    read = sum(len(segment) for each in played.lived for segment in each.rollout.trajectory.segments) / found
+    written = episodes * played.each * (1 + settings.continued(decisions))
+    return Tokens(written=written, learnt=episodes * read * settings.epochs)
 
 
 # --- common ------------------------------------------------------------------------------------------------
@@ -177,11 +218,15 @@ def common(shared: Mapping[str, Any]) -> dict[str, Any]:
     return {"batch_tokens": shared["batch_tokens"], "seed": shared["seed"], **lr}
 
 
-def _settings(shared: Mapping[str, Any], temperature: Decimal = Decimal(0)) -> Any:
+def settings_of(shared: Mapping[str, Any], temperature: Decimal = Decimal(0)) -> Any:
+    """How a policy is asked while it is trained or tested: `policies.Settings`."""
     from ..policies import Settings
 
     return Settings(
-        temperature=temperature, max_tokens=shared["max_tokens"], wording=None if shared["full"] else "brief"
+        temperature=temperature,
+        max_tokens=shared["max_tokens"],
+        decisions=shared["decisions"],
+        wording=None if shared["full"] else "brief",
     )
 
 
@@ -190,46 +235,61 @@ def run_training(
     model: Path,
     split: Split,
     settings: Any,
-    steps: int,
     about: Mapping[str, Any],
-    begin: Callable[[Any], Callable[[int], Figures]],
+    given: Callable[[Any, Split | None], Work],
     shared: Mapping[str, Any],
 ) -> int:
-    """Train in a run's folder: what `begin` gives makes a step. The exit code."""
+    """Train in a run's folder, once what `given` says of the work was found to fit. The exit code."""
     from ..models import load, pin
-    from ..runs import Run, model_folder
-    from ..sessions import Session, Testing, train
+    from ..runs import model_folder
+    from ..sessions import Session, Testing, begin, train
+    from ..together import processes, together
 
+    accelerator = processes()
     pin(shared["threads"], shared["seed"])
     val = for_tuning(shared["val"]) if shared["val"] else None
-    folder = model_folder(model)
-    testing = Testing(every=shared["every"], trials=shared["trials"], save=shared["save"], settings=_settings(shared))
+    folder, memory = model_folder(model), free()
+    check_model(folder, memory)
+    loaded = load(folder)
+    loaded = loaded._replace(length=min(loaded.length, shared["length"]))
+    work = given(loaded, val)
+    check_memory(work.needs, shared["batch_tokens"], memory)
+    testing = Testing(every=shared["every"], trials=shared["trials"], save=shared["save"], settings=settings_of(shared))
+    if shared["plan"] or shared["hours"] is not None:
+        plan = partial(planned, loaded, work, settings.steps, val, testing, memory, shared)
+        together(accelerator, plan if MAIN else lambda: None)
+    if shared["plan"]:
+        return 0
     config = {
         "command": command,
         "model": str(model),
-        "weights": load(folder).digest,
+        "weights": loaded.digest,
         "train": {"path": split.path, "digest": split.digest},
         "val": {"path": val.path, "digest": val.digest} if val else None,
         "threads": shared["threads"],
+        "processes": accelerator.num_processes,
+        "length": loaded.length,
         "mode": "lockstep",
         "testing": msgspec.to_builtins(testing, enc_hook=str),
         **about,
     }
-    quiet = shared["as_json"]
-    with Run.begin(shared["out"], config) as run, stopping() as stop:
-        session = Session(run, folder, settings)
-        make = begin(session)
-        with progress(steps - session.done, quiet or command == "rl", "steps") as advance:
+    as_json = shared["as_json"]
+    with begin(accelerator, shared["out"], config) as run, stopping() as stop:
+        session = Session(run, loaded, settings, accelerator)
+        make = work.begin(session)
+        with progress(settings.steps - session.done, as_json or not MAIN or command == "rl", "steps") as advance:
 
             def tell(figures: Figures) -> None:
                 advance()
-                if quiet:
+                if as_json and MAIN:
                     print_json({"type": "step", "step": session.done, **figures})
 
-            done = train(session, make, steps, val, testing, stopped=lambda: stop.asked, told=tell)
-        _finish(run, session, quiet)
+            done = train(session, make, settings.steps, val, testing, stopped=lambda: stop.asked, told=tell)
+        if MAIN:
+            _finish(run, session, as_json)
     if not done:
-        warn("stopped. The same command goes on where this one was.")
+        if MAIN:
+            warn("stopped. The same command goes on where this one was.")
         return INTERRUPTED
     return 0
 

@@ -28,12 +28,13 @@ def lessons(wording: str | None = "brief") -> tuple[Lesson, ...]:
     """One demonstration of each of them."""
 
     async def playing() -> list[Lesson]:
-        return [await _lesson(world, wording) for world in worlds() if world.oracle]
+        return [await demonstration(world, wording) for world in worlds() if world.oracle]
 
     return tuple(trio.run(playing))
 
 
-async def _lesson(world: World, wording: str | None) -> Lesson:
+async def demonstration(world: World, wording: str | None = "brief") -> Lesson:
+    """What the oracle of a world does, as a lesson."""
     episode = await play(Plan(world, Enacted(None, wording), build_coworkers(world)))
     chat = msgspec.to_builtins(transcript(episode.events), builtin_types=(dict,))
     base, _, twin = world.id.partition("@")
