@@ -33,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     temperature: Decimal = Decimal(0)
     max_tokens: int = 256
+    decisions: int = 32
+    """So often it may decide in an episode."""
     wording: Literal["brief"] | None = "brief"
     """As in the demonstrations that it has learnt from."""
     rows: int = 64
@@ -73,6 +75,7 @@ def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Less
         tokenizer=loaded.rendering.digest,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
+        decisions=settings.decisions,
         length=loaded.length,
         wording=settings.wording,
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
-from . import credit_bench, evaluate, models, offline, reproduce, training
+from . import credit_bench, demo, evaluate, models, offline, pocket, reproduce, training
 
 commands: list[click.Command] = [
+    *demo.commands,
+    *pocket.commands,
     *training.commands,
     *offline.commands,
     *evaluate.commands,

@@ -65,6 +65,7 @@ SHOWN = 12
 @click.option("--seed", default=0, type=SEED, help="Of the first trial.")
 @click.option("--temperature", default="0", metavar="T", help="0 (default): always the most probable token.")
 @click.option("--max-tokens", default=256, type=whole(1, 1 << 20), help="Of one answer (256).")
+@click.option("--decisions", default=32, type=whole(1, 1 << 20), help="Of one episode (32).")
 @click.option("--long", "long_", is_flag=True, help="Instructions and message heads in full, not in short.")
 @click.option("--rows", default=64, type=whole(1, 4096), help="Episodes that share a batch (64).")
 @click.option("--out", default=Path("evaluation"), type=click.Path(path_type=Path), metavar="DIR", help="evaluation/")
@@ -79,6 +80,7 @@ def evaluate(
     seed: int,
     temperature: str,
     max_tokens: int,
+    decisions: int,
     long_: bool,
     rows: int,
     out: Path,
@@ -96,7 +98,7 @@ def evaluate(
     if model is None and not baselines:
         raise Told("name a run or a model, or at least a --baseline")
     splits = [for_report(path, final=final) for path in dict.fromkeys(sets)]
-    asked = _Asked(_decimal(temperature), max_tokens, None if long_ else "brief", rows)
+    asked = _Asked(_decimal(temperature), max_tokens, decisions, None if long_ else "brief", rows)
     players: list[Player] = [_policy(model, asked)] if model is not None else []
     players += [_baseline(word, model, demos, splits, asked) for word in dict.fromkeys(baselines)]
     _count_openings(splits, out, model)
@@ -131,6 +133,7 @@ class _Asked(NamedTuple):
 
     temperature: Decimal
     max_tokens: int
+    decisions: int
     wording: Literal["brief"] | None
     rows: int
 

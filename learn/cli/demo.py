@@ -1,0 +1,102 @@
+"""`learn demo`: the whole way from environments to a trained policy, in commands that can be typed again.
+
+Knows the order of commands. Does not know what they do: each is run as if a person had typed it, and printed first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from ...engine import wall
+from ...engine.cli.options import whole
+from ...engine.cli.root import main
+from ...engine.cli.screen import say, screen
+from .guard import told
+
+FAMILIES = "loans,rooms,samples"
+CAPABILITIES = "A1,A4,B2"
+
+
+class Scale(NamedTuple):
+    """How much of everything."""
+
+    train: int
+    val: int
+    warmup: int
+    steps: int
+    updates: int
+    sets: int
+    answer: int
+    """Tokens of one answer."""
+    decisions: int
+    """Of one episode."""
+
+    @property
+    def limits(self) -> list[str]:
+        return ["--max-tokens", str(self.answer), "--decisions", str(self.decisions)]
+
+
+FULL = Scale(train=300, val=40, warmup=700, steps=600, updates=12, sets=12, answer=80, decisions=16)
+QUICK = Scale(train=8, val=3, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
+
+
+def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, list[str]]]:
+    """What is done, and the words of the command that does it."""
+    sets, demos, model = folder / "set", folder / "demos", folder / "pocket"
+    train, val = str(sets / "train.yaml"), str(sets / "val-iid.yaml")
+    kinds = ["--families", FAMILIES, "--capabilities", CAPABILITIES, "--languages", "en"]
+    knobs = ["--depth", "1-2", "--knob", "rows=3"]
+    count = ["--count", str(scale.train), "--val", str(scale.val), "--seed", str(seed)]
+    yield "Environments, each with its twins", ["synth", "make", str(sets), *count, *kinds, *knobs]
+    yield "Demonstrations by the oracle", ["learn", "demos", train, "--twins", "--brief", "--out", str(demos)]
+    if not model.exists():
+        warm = ["--steps", str(scale.warmup), "--seed", str(seed)]
+        yield (
+            "A model from nothing, warmed up on copying",
+            ["learn", "pocket", str(model), "--demos", str(demos), *warm],
+        )
+    shared = ["--train", train, "--val", val, "--seed", str(seed), *scale.limits]
+    sft, rl = str(folder / "sft"), str(folder / "rl")
+    learning = ["--demos", str(demos), "--steps", str(scale.steps), "--lr", "2e-3"]
+    yield "It learns from demonstrations", ["learn", "sft", str(model), *learning, *shared, "--out", sft]
+    practice = ["--updates", str(scale.updates), "--sets", str(scale.sets), "--lr", "1e-4"]
+    yield "It practises, and learns from what that earned", ["learn", "rl", sft, *practice, *shared, "--out", rl]
+    beside = [word for name in ("noop", "explore", "memoriser") for word in ("--baseline", name)]
+    final = ["--demos", str(demos), *scale.limits, "--out", str(folder / "evaluation")]
+    yield "It is tested beside baselines", ["learn", "evaluate", rl, "--set", val, *beside, *final]
+
+
+@click.command("demo", short_help="From environments to a trained policy, in minutes.")
+@click.option("--out", default="learn-demo", type=click.Path(path_type=Path), metavar="DIR", help="(learn-demo)")
+@click.option("--seed", default=0, type=whole(0, 1 << 30), help="Of all that is drawn (0).")
+@click.option("--quick", is_flag=True, help="Only a little of everything: to see that it works.")
+def demo(out: Path, seed: int, quick: bool) -> int:
+    """Make environments and demonstrations, train a small model by imitation and then by practice, and test it.
+
+    Every step is a command of its own, which is shown: type it again to change something. About ten minutes on two
+    cores; what was stopped goes on with the same command.
+
+    \b
+    coworkenv learn demo
+    coworkenv learn demo --seed 3 --out learn-demo-3
+    """
+    page = screen()
+    with told():
+        pass
+    start = wall.monotonic()
+    for number, (what, words) in enumerate(commands_of(out, seed, QUICK if quick else FULL), 1):
+        say(page, (f"{number}. {what}", "bold"))
+        say(page, ("   coworkenv " + " ".join(words), "cyan"))
+        code = main(words)
+        if code:
+            return code
+        say(page, (f"   {wall.monotonic() - start:.0f} s", "dim"))
+    say(page, f"Figures, plots and cards are in {out}/sft and {out}/rl.")
+    return 0
+
+
+commands: list[click.Command] = [demo]
