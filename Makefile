@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 FLOORS := events worlds agents engine learn
 # Tests run in so many processes; `make test JOBS=0` for one.
 JOBS ?= auto
+SEED ?= 0
 
-.PHONY: demo test check format lint types contracts docs bench setup setup-dev clean
+.PHONY: demo learn-demo test check format lint types contracts docs bench setup setup-dev clean
 
 setup: $(VENV)/base.stamp
 setup-dev: $(VENV)/dev.stamp
@@ -24,6 +25,14 @@ $(VENV)/dev.stamp: $(VENV)/base.stamp
 
 demo: setup
 	$(BIN)/coworkenv demo
+
+$(VENV)/learn.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[learn]'
+	touch $@
+
+# The whole way from environments to a trained policy; `make learn-demo SEED=3` for another seed.
+learn-demo: $(VENV)/learn.stamp
+	$(BIN)/coworkenv learn demo --seed $(SEED) --out learn-demo-$(SEED)
 
 test: setup-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
