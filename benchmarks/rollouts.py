@@ -1,7 +1,8 @@
 """The policy server at work: tokens that a small policy writes a second, over turns, beside what `transformers` does.
 
 Each round measures three ways to write the same number of tokens, one after the other, on one thread in one process,
-and what counts is the median of the rounds' ratios: a busy machine slows all three.
+and what counts is the median of the rounds' ratios. Seconds are those that the processor spent on them: nothing here
+waits for anything else, and on a shared machine the wall's would tell what the neighbours do.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ SMALL = Work(episodes=4, turns=2, prompt=24, written=6, observed=5, rounds=1)
 
 
 class Rollouts(msgspec.Struct, frozen=True):
-    """Written tokens a second; medians of the rounds."""
+    """Written tokens a second of the processor; medians of the rounds."""
 
     server: float
     """Of the policy server, in lockstep."""
@@ -97,9 +98,9 @@ def policy() -> LlamaForCausalLM:
 
 
 def _seconds(way: Callable[[], None]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     way()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _ids(rows: int, count: int) -> torch.Tensor:
