@@ -1,54 +1,174 @@
-"""`pocket`: a model of one or two million parameters, made from nothing, that a laptop trains in minutes.
+"""`pocket`: a model of about a million parameters, made from nothing, that a laptop trains in minutes.
 
-Knows how its tokenizer and its weights are made, and how it is warmed up. Does not know demonstrations beyond their
-text. It is there for tests and for the quick demonstration: everything that is true of a large model's training is true
-of its, except that it is over soon. It claims no skill beyond the environments that it was trained on.
+Knows how its weights are made, and how they are warmed up and kept. Does not know demonstrations. It is there for tests
+and for the quick demonstration: all that is true of a large model's training is true of its, except that it is over
+soon. It claims no skill beyond the environments that it was trained on.
 
-Before it sees a demonstration, it is warmed up on synthetic copying: random tokens, repeated. A model from nothing has
-no way to copy a name from its prompt, and without that nothing else is learnt. What it can do afterwards is where any
-claim of improvement starts from.
+It is a `LlamaForCausalLM` with random weights, and one thing that is not random. A model copies by two layers working
+together (Olsson et al. 2022, "In-context learning and induction heads"): a head that looks at the token before, and
+another that looks for what followed the same token earlier. The first depends on position alone, and rotary embeddings
+give a model without biases hardly a way to learn it. So the attention has biases, and half of the heads of the first
+layer begin by looking at the token before. All the rest is learnt in the warm-up, which then takes a minute in place of
+many (see `copying`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from torch import Tensor, nn
+from transformers import LlamaConfig, LlamaForCausalLM
 
-END, PAD = "<|end|>", "<|pad|>"
-SPECIAL = ("<|system|>", "<|user|>", "<|tool|>", "<|assistant|>", "<|call|>", END, PAD)
-LENGTH = 4096
-_WORDS = r"[0-9]|\n| ?[A-Za-z]+| ?[^\sA-Za-z0-9]+|\s"
-"""A digit, a line's end, a word, or other characters: no token is longer than one of these."""
-_TEMPLATE = (
-    "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
-)
+from .copying import Exercise, exercise
+from .lexing import LENGTH
+from .models import save, weights_digest
+
+SHARPNESS = 6.0
+"""By how much a head scores the token before above its neighbours, in nats."""
+_THETA = 10000.0
 
 
-def tokenizer(texts: Iterable[str], vocabulary: int = 1024) -> Any:
-    """A byte-level BPE of these texts (Sennrich et al. 2016), with single digits and a chat template."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    made.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
+class Size(NamedTuple):
+    """How large a model is."""
+
+    layers: int = 3
+    width: int = 160
+    heads: int = 5
+    inner: int = 432
+
+
+SIZES = {"pocket": Size(), "tiny": Size(layers=2, width=64, heads=2, inner=128)}
+"""`tiny` is for tests that want it made at once."""
+
+
+def pocket_config(vocabulary: int, size: Size = SIZES["pocket"]) -> LlamaConfig:
+    return LlamaConfig(
         vocab_size=vocabulary,
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
+        hidden_size=size.width,
+        intermediate_size=size.inner,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        max_position_embeddings=LENGTH,
+        rope_parameters={"rope_type": "default", "rope_theta": _THETA},
+        tie_word_embeddings=True,
+        attention_bias=True,
+        bos_token_id=None,
+        eos_token_id=None,
+        pad_token_id=None,
     )
-    made.train_from_iterator(texts, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PAD)
-    fast.chat_template = _TEMPLATE
-    # `<|call|>` is there to make <|call|> known as the way in which this model calls tools.
-    fast.add_special_tokens({"additional_special_tokens": list(SPECIAL[:5])})
-    return fast
+
+
+def build(seed: int, tokenizer: Any, size: Size = SIZES["pocket"]) -> LlamaForCausalLM:
+    """A model for a tokenizer (`lexing.train_tokenizer`). The same seed gives the same weights."""
+    config = pocket_config(len(tokenizer), size)
+    config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
+    generator = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        # Tied to the head: rows of about unit length let it say with certainty which token it means.
+        model.model.embed_tokens.weight.normal_(0.0, size.width**-0.5, generator=generator)
+        attention = model.model.layers[0].self_attn
+        for head in range(size.heads // 2):
+            look_back(attention, head, size.width // size.heads, generator)
+    return model
+
+
+def look_back(attention: nn.Module, head: int, width: int, generator: torch.Generator) -> None:
+    """Have a head of so many dimensions look at the token before, whatever is written there.
+
+    Rotary embeddings (Su et al. 2021) turn the query at position m by R(m) and the key at n by R(n), so biases q and k
+    alone give the score q'R(n - m)k. With k = R(1)q it is the largest, |q|², at m - n = 1. Slow rotations tell
+    neighbours apart hardly at all, so q lies in the faster half of them, its direction there drawn at random.
+    """
+    half, fast = width // 2, max(1, width // 4)
+    angles = _THETA ** (-torch.arange(half, dtype=torch.float32) * 2 / width)
+    gap = float((1 - angles[:fast].cos()).sum()) / width**0.5  # of the scores at distance 1 and 2, for a q of ones
+    turned = 2 * torch.pi * torch.rand(half, generator=generator)
+    length = torch.where(torch.arange(half) < fast, (SHARPNESS / gap) ** 0.5, 0.0)
+    first, second = length * turned.cos(), length * turned.sin()
+    key = (first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin())
+    place = slice(head * width, (head + 1) * width)
+    for projection, bias in ((attention.q_proj, (first, second)), (attention.k_proj, key)):
+        assert isinstance(projection, nn.Linear)
+        projection.bias[place] = torch.cat(bias)
+
+
+class Warmup(NamedTuple):
+    """What came of a warm-up."""
+
+    steps: int
+    seed: int
+    accuracy: float
+    """Of tokens that could be copied, those that the model found; over the last tenth of the steps."""
+    tokens: int
+    """Tokens read."""
+
+
+def warmup(
+    model: LlamaForCausalLM,
+    tokenizer: Any,
+    steps: int = 700,
+    seed: int = 0,
+    *,
+    rate: float = 2e-3,
+    told: Callable[[int, float], None] = lambda step, accuracy: None,
+) -> Warmup:
+    """Train on synthetic copying, for so many steps. What follows depends on `steps` and `seed` alone, never on time.
+
+    AdamW with a rate that rises for 20 steps, and falls in a line over the last third. `told` hears of each step.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    lowest = 1 + max(tokenizer.all_special_ids)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    model.train()
+    last: list[float] = []
+    read = 0
+    for step in range(steps):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * min((step + 1) / 20, 1.0, 0.05 + 3 * (steps - step) / steps)
+        given = exercise(step, steps, lowest, len(tokenizer), generator)
+        loss, accuracy = _copied(model, given)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        read += given.ids.numel()
+        last = [*last, accuracy][-max(1, steps // 10) :]
+        told(step + 1, accuracy)
+    return Warmup(steps, seed, sum(last) / len(last) if last else 0.0, read)
+
+
+def _copied(model: LlamaForCausalLM, given: Exercise) -> tuple[Tensor, float]:
+    """Cross-entropy of the tokens that can be copied, and how many of them come first."""
+    states = model.model(input_ids=given.ids).last_hidden_state
+    predicting = given.copied[:, 1:]
+    logits = model.lm_head(states[:, :-1][predicting])
+    wanted = given.ids[:, 1:][predicting]
+    right = (logits.detach().argmax(-1) == wanted).float().mean()
+    return nn.functional.cross_entropy(logits, wanted), float(right)
+
+
+def keep(model: LlamaForCausalLM, tokenizer: Any, folder: Path, built: int, warmed: Warmup) -> None:
+    """Write a warmed-up model to a folder that `models.load` reads, with what is to be told of it.
+
+    `built` is the seed of `build`. Raises folders.NotWritten.
+    """
+    about = {
+        "kind": "pocket",
+        "seed": built,
+        "warmup": {
+            "what": "synthetic copying: random tokens repeated, and looked up in records",
+            "steps": warmed.steps,
+            "seed": warmed.seed,
+            "tokens": warmed.tokens,
+            "accuracy": round(warmed.accuracy, 4),
+        },
+        "digest": weights_digest(model),
+    }
+    save(model, tokenizer, folder, about)
