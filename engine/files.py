@@ -5,7 +5,10 @@ Knows how a file takes the place of another. Does not know what is in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -13,6 +16,18 @@ def write_whole(path: Path, content: bytes) -> None:
 
     Raises OSError.
     """
+    with writing_whole(path) as draft:
+        draft.write(content)
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """The same for what is written bit by bit: once that is done, the file takes its place, and else vanishes."""
     draft = path.with_name(path.name + ".part")
-    draft.write_bytes(content)
-    draft.replace(path)
+    try:
+        with draft.open("wb") as file:
+            yield file
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import credit_bench, demo, evaluate, models, offline, pocket, reproduce, training
+from . import credit_bench, demo, evaluate, exporting, models, offline, pocket, reproduce, training
 
 commands: list[click.Command] = [
     *demo.commands,
@@ -13,6 +13,7 @@ commands: list[click.Command] = [
     *offline.commands,
     *evaluate.commands,
     *models.commands,
+    *exporting.commands,
     *reproduce.commands,
     credit_bench.credit_bench,
 ]
