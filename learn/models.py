@@ -224,7 +224,21 @@ def _weights(folder: Path, config: Any, dtype: DType, attention: Attention) -> A
         if not bool(torch.isfinite(weight).all()):
             raise ModelError(f"the weights in {folder} are damaged: {name} holds numbers that are not finite")
     model.eval()
+    _freeze_eyes(model)
     return model
+
+
+def _freeze_eyes(model: Any) -> None:
+    """Leave what sees as it is, where a model does: chats are text, so no gradient would ever reach it, and several
+    processes would wait for that."""
+    decoder, head = model.get_decoder(), model.get_output_embeddings()
+    if model.config.get_text_config() is model.config or not isinstance(decoder, nn.Module):
+        return
+    for weight in model.parameters():
+        weight.requires_grad_(False)
+    for part in (decoder, head):
+        if isinstance(part, nn.Module):
+            part.requires_grad_(True)
 
 
 def _length(config: Any, tokenizer: Any) -> int:

@@ -209,3 +209,18 @@ def test_an_adapter_is_no_model(folder: Path) -> None:
 
 def test_quantised_weights_are_refused(folder: Path) -> None:
     refused(changed(folder, quantization_config={"quant_method": "fp8"}), "quantised")
+
+
+# --- models that see -----------------------------------------------------------------------------------------
+
+
+def test_of_a_model_that_sees_only_what_reads_and_writes_is_trained(tmp_path: Path) -> None:
+    save(tiny.qwen3_vl(), tiny.tokenizer(), tmp_path / "seeing")
+    loaded = load(tmp_path / "seeing")
+    frozen = {name for name, weight in loaded.model.named_parameters() if not weight.requires_grad}
+    assert frozen == {name for name, _ in loaded.model.named_parameters() if name.startswith("model.visual.")} != set()
+    assert loaded.digest == weights_digest(tiny.qwen3_vl())
+    output = loaded.model(input_ids=torch.tensor([[3, 4, 5]]))
+    output.logits.sum().backward()
+    reached = {name for name, weight in loaded.model.named_parameters() if weight.grad is not None}
+    assert reached == {name for name, weight in loaded.model.named_parameters() if weight.requires_grad}
