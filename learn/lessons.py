@@ -80,7 +80,7 @@ def lesson_trajectory(lesson: Lesson, rendering: Rendering) -> Trajectory:
         if message["role"] != "assistant" or place == 0:
             continue
         reader.prompt([*offered, *lesson.messages[:place]])
-        text, calls = message.get("content") or "", _calls(message)
+        text, calls = message.get("content") or "", calls_of(message)
         segment, start, stop = reader.answered(rendering.answer(text, calls), {"text": text, "calls": calls})
         decisions.append(Decision(seq=place, resolved=place, segment=segment, start=start, stop=stop))
     return Trajectory(
@@ -95,7 +95,8 @@ def lesson_trajectory(lesson: Lesson, rendering: Rendering) -> Trajectory:
     )
 
 
-def _calls(message: Json) -> list[Json]:
+def calls_of(message: Json) -> list[Json]:
+    """What a message of an assistant calls, as `{"name", "args"}`."""
     calls: Sequence[Json] = message.get("tool_calls") or ()
     return [{"name": call["function"]["name"], "args": _arguments(call["function"]["arguments"])} for call in calls]
 

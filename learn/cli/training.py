@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from ...engine.cli.failures import Told
-from ...engine.cli.interrupts import run_until_interrupted
+from ...engine.cli.interrupts import Interrupted, run_until_interrupted
 from ...engine.cli.learning import progress
 from ...engine.cli.options import json_option, whole
 from ...engine.cli.root import INTERRUPTED, warn
@@ -27,6 +27,7 @@ from ..processing import PROCESSES
 from ..splits import Split, base_of, check_from, for_training, for_tuning
 from .evaluate import lessons_of
 from .guard import MAIN, stopping, told
+from .hacking import held_out_of, held_out_options, measure, told_of
 from .planned import Work, check_model, first_drafts, free, from_samples, planned
 
 Figures = Mapping[str, Any]
@@ -128,13 +129,15 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
 @click.option("--beta", default=0.0, help="Weight of the KL divergence to the model at the start (0).")
 @click.option("--temperature", default=Decimal(1), type=Decimal, help="Of sampling (1).")
 @click.option("--truncated", type=click.Choice(["keep", "mask"]), default="keep", help="Answers cut by length.")
+@held_out_options
 @training_options
 def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
     """Let a policy try, and learn from what its rollouts earned.
 
     The twins of a set are always sampled together, and a rollout is compared with those of its own twin. RUN gets
     checkpoints, logs of all rollouts, figures, tests, plots and a card; the same command goes on with a run that was
-    stopped.
+    stopped. It ends with hacking.json: how much of the score held-out checks do not find, and the messages that are
+    least like any demonstration.
 
     \b
     coworkenv learn rl runs/sft --train set/train.yaml --val set/val-iid.yaml --out runs/rl
@@ -158,6 +161,7 @@ def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
         )
 
         playing = settings_of(given, settings.temperature)
+        held_out = held_out_of(given, model, split)
 
         def begin(session: Any) -> Callable[[int], Figures]:
             reference = load(model_folder(model)).model.to(session.trainer.accelerator.device) if beta else None
@@ -175,8 +179,11 @@ def rl(model: Path, updates: int, beta: float, **given: Any) -> int:
                 begin,
             )
 
-        about: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-        return run_training("rl", model, split, settings, about, work, given)
+        def end(session: Any) -> None:
+            measure(session, split, held_out, playing, bool(given["as_json"]))
+
+        about = {**told_of(held_out), **msgspec.to_builtins(settings, enc_hook=str)}
+        return run_training("rl", model, split, settings, about, work, given, end)
 
 
 def _updated(session: Any, learner: Any, quiet: bool, number: int) -> Figures:
@@ -238,8 +245,9 @@ def run_training(
     about: Mapping[str, Any],
     given: Callable[[Any, Split | None], Work],
     shared: Mapping[str, Any],
+    end: Callable[[Any], None] = lambda session: None,
 ) -> int:
-    """Train in a run's folder, once what `given` says of the work was found to fit. The exit code."""
+    """Train in a run's folder, once what `given` says of the work was found to fit; then `end` it. The exit code."""
     from ..models import load, pin
     from ..runs import model_folder
     from ..sessions import Session, Testing, begin, train
@@ -287,6 +295,11 @@ def run_training(
             done = train(session, make, settings.steps, val, testing, stopped=lambda: stop.asked, told=tell)
         if MAIN:
             _finish(run, session, as_json)
+        if done:
+            try:
+                end(session)
+            except Interrupted:
+                done = False
     if not done:
         if MAIN:
             warn("stopped. The same command goes on where this one was.")
