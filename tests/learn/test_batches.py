@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from coworkenv.learn import batches, losses
-from coworkenv.learn.batches import Batch, Scorer, collate, forward_logprobs, plain_head
+from coworkenv.learn.batches import Batch, Scorer, collate, forward_logprobs, fused, plain_head
 from coworkenv.learn.losses import Loss, Tokens
 from coworkenv.learn.samples import Sample, Span, microbatches, sequences, split, trained
 
@@ -145,7 +145,6 @@ def test_the_tensors_of_two_samples() -> None:
     )
     batch = collate([ANCHOR, short], pad=3)
     assert batch.ids.tolist() == [[1, 5, 0, 9, 0], [7, 8, 9, 3, 3]]
-    assert batch.attention.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
     assert batch.positions.tolist() == [[0, 1, 2, 3, 4]] * 2
     assert list(zip(batch.rows.tolist(), batch.columns.tolist(), batch.targets.tolist(), strict=True)) == [
         (0, 1, 0),
@@ -166,10 +165,9 @@ def test_the_tensors_of_two_samples() -> None:
     assert batch.returns.tolist() == [0.0, 0.0, 0.5]
 
 
-def test_no_samples_are_one_row_that_attends_to_itself() -> None:
-    """A row that attends to nothing is NaN in some attention kernels, and NaN times no token is still NaN."""
+def test_no_samples_are_one_row_of_padding() -> None:
     batch = collate([], pad=3)
-    assert (batch.ids.tolist(), batch.attention.tolist()) == ([[3]], [[1]])
+    assert batch.ids.tolist() == [[3]]
     assert (len(batch.targets), len(batch.returns)) == (0, 0)
 
 
@@ -208,6 +206,21 @@ def test_log_probabilities_are_those_of_each_sample_alone(update: list[Sample], 
     assert scored.logprobs.tolist() == pytest.approx(wanted, abs=1e-9)
     assert not scored.entropy.requires_grad
     assert scored.states.shape == (sum(len(sample.spans) for sample in update), 32)
+
+
+def test_a_model_that_attends_eagerly_is_trained_with_fused_attention_and_gives_the_same() -> None:
+    torch.manual_seed(0)
+    eager = LlamaForCausalLM(LlamaConfig(**SHAPE, initializer_range=0.3, attn_implementation="eager"))
+    batch = collate([ANCHOR])
+    seen = []
+    with fused(eager):
+        seen.append(eager.config._attn_implementation)
+    assert (seen, eager.config._attn_implementation) == (["sdpa"], "eager")
+    with torch.no_grad():
+        direct = eager(input_ids=torch.tensor([ANCHOR.ids])).logits[0]
+    places = [place for span in ANCHOR.spans if span.weight for place in range(span.start, span.stop)]
+    wanted = [float(direct[place - 1].log_softmax(-1)[ANCHOR.ids[place]]) for place in places]
+    assert forward_logprobs(eager, batch).logprobs.tolist() == pytest.approx(wanted, abs=1e-5)
 
 
 def test_entropies_are_those_of_the_distributions_drawn_from() -> None:
@@ -279,7 +292,7 @@ def test_targets_at_places_that_the_policy_did_not_write_change_nothing(
         labels = torch.tensor(targets).reshape(batch.ids.shape)
         labels[batch.rows, batch.columns] = batch.targets
         LLAMA.zero_grad()
-        logits = LLAMA(input_ids=batch.ids, attention_mask=batch.attention, use_cache=False).logits
+        logits = LLAMA(input_ids=batch.ids, use_cache=False).logits
         lines = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
         loss = (shown.flatten() * lines).sum() / trained(update)
         loss.backward()
