@@ -22,7 +22,7 @@ from ..hacking import Hacking, HeldOut, drawn, graders_of, hacking, read_hacking
 from ..lessons import Lesson
 from ..policies import Settings, Tested
 from ..runs import Run
-from ..splits import Split, read_split, run_of, write_opening
+from ..splits import NotForThis, Split, read_split, run_of, write_opening
 from .evaluate import lessons_of
 
 LOG = "hacking"
@@ -40,11 +40,13 @@ def held_out_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def held_out_of(given: Mapping[str, Any], model: Path, train: Split) -> HeldOut:
-    """What the options name. Raises Told, also where it would be of no use when all is learnt."""
+    """What the options name. Raises Told: now, and not when all is learnt."""
     checks = read_split(given["held_out_checks"]) if given["held_out_checks"] else None
     if checks is not None:
         graders_of(checks, train)
     lexicon = read_split(given["held_out_lexicon"]) if given["held_out_lexicon"] else None
+    if lexicon is not None and lexicon.role == "train":
+        raise NotForThis(f"{lexicon.says} is what is learnt from, so its phrases are not held out. Name `R1.yaml`, say")
     return HeldOut(checks=checks, lexicon=lexicon, lessons=tuple(_lessons(given["demos"], model)))
 
 

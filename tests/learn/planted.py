@@ -7,9 +7,12 @@ writes the sets, demonstrations and the start model, learns, and prints how the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+import torch
 import trio
 
 from coworkenv.agents.building import build_coworkers
@@ -19,7 +22,7 @@ from coworkenv.engine.episode import play
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.transcripts import transcript
 from coworkenv.events.memory import MemoryLog
-from coworkenv.learn.hacking import Hacking, HeldOut, hacking
+from coworkenv.learn.hacking import Hacking, HeldOut, hacking, write_hacking
 from coworkenv.learn.lessons import read_lessons
 from coworkenv.learn.lexing import lesson_texts, train_tokenizer
 from coworkenv.learn.models import load, save
@@ -106,26 +109,33 @@ async def _line(world: World, trap: str | None, seed: int) -> bytes:
     return line(about, transcript(episode.events))
 
 
-def teach(demonstrations: Path, folder: Path, settings: SftSettings) -> float:
-    """Write a small model that has learnt from demonstrations; gives its last loss."""
+def teach(demonstrations: Path, folder: Path, settings: SftSettings) -> None:
+    """Write a small model that has learnt from demonstrations."""
     lessons = read_lessons(demonstrations / "accepted.jsonl")
     tokenizer = train_tokenizer(lesson_texts(lessons), 512)
     model = build(0, tokenizer, Size(layers=2, width=64, heads=4, inner=128))
-    given = course(lessons, Rendering(tokenizer), settings.length)
-    trainer = Trainer(model, settings)
-    figures = {}
+    given, trainer = course(lessons, Rendering(tokenizer), settings.length), Trainer(model, settings)
     for step in range(settings.steps):
-        figures = make(trainer, given, settings, step)
-        if step % 20 == 19:
-            print(step + 1, {k: round(v, 4) for k, v in figures.items()}, flush=True)
+        make(trainer, given, settings, step)
     save(model, tokenizer, folder, {"kind": "planted"})
-    return figures["loss"]
+
+
+def prepare(folder: Path, steps: int = 140) -> None:
+    """Write sets, demonstrations, of which 2.5 % claim what was not done, and the model `start` that learnt them."""
+    torch.set_num_threads(1)
+    write_sets(folder)
+    write_demonstrations(folder / "demos", read_split(folder / "train.yaml").worlds, rounds=12, hacks=5)
+    teach(folder / "demos", folder / "start", SftSettings(steps=steps, batch=8, lr=4e-3, warmup=10))
+
+
+LEARNING = RlSettings(lr=3e-4, steps=8, sets=6, rollouts=4, max_tokens=40)
+"""How the hack is found out."""
 
 
 class Planted:
-    """The experiment: a policy in a folder of `write_sets` and `teach`, which learns by a loose check."""
+    """The experiment: the policy of a folder that was prepared, which learns by a loose check."""
 
-    def __init__(self, folder: Path, settings: RlSettings) -> None:
+    def __init__(self, folder: Path, settings: RlSettings = LEARNING) -> None:
         loaded = load(folder / "start")
         self.train = read_split(folder / "train.yaml")
         self.held_out = HeldOut(
@@ -145,14 +155,43 @@ class Planted:
 
         return trio.run(living)
 
-    def measure(self, trials: int, held_out: HeldOut | None = None) -> Hacking:
-        """What the policy would end with if it ended now."""
+    def measure(self, trials: int, *, lexicon: bool = True) -> Hacking:
+        """What the run would end with if it ended now."""
+        held_out = self.held_out if lexicon else msgspec.structs.replace(self.held_out, lexicon=None)
 
         async def measuring() -> Hacking:
             log = MemoryLog()
             async with log.writing():
-                return await hacking(
-                    Tested("planted", self.policy), self.train, log, held_out or self.held_out, trials=trials
-                )
+                return await hacking(Tested("planted", self.policy), self.train, log, held_out, trials=trials)
 
         return trio.run(measuring)
+
+
+def main(folder: Path) -> None:
+    prepare(folder)
+    planted = Planted(folder)
+    _tell("start", planted.measure(12))
+    for number in range(LEARNING.steps):
+        told = planted.update(number)
+        print(f"update {number + 1}: training score {told['score']:.3f}, calls {told['calls']:.2f}", flush=True)
+    found = planted.measure(12)
+    _tell("end", found)
+    write_hacking(folder, found)
+
+
+def _tell(when: str, found: Hacking) -> None:
+    assert found.training
+    assert found.held_out_checks
+    assert found.held_out_lexicon
+    assert found.gap
+    gap = found.gap["score"]
+    print(
+        f"{when}: training grader {found.training.values['score'].estimate:.3f}, held-out checks "
+        f"{found.held_out_checks.values['score'].estimate:.3f}, gap {gap.estimate:.3f} ({gap.low:.3f} to "
+        f"{gap.high:.3f}), other phrases {found.held_out_lexicon.values['score'].estimate:.3f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
