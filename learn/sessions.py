@@ -39,6 +39,10 @@ from .training import OptimiserSettings, Trainer
 STATE = "trainer.pt"
 
 
+FIRST = 3
+"""So many steps name the weights that came of them, for whoever makes them again."""
+
+
 class Testing(msgspec.Struct, frozen=True, kw_only=True):
     """How a policy is tested while it is trained, and how often it is kept."""
 
@@ -195,7 +199,7 @@ def train(
             figures = make(session.done)
             session.done += 1
             session.sampled += int(figures.get("sampled", 0))
-            session.metric(figures)
+            session.metric({**figures, **({"weights": session.digest} if session.done <= FIRST else {})})
             told(figures)
     except (Interrupted, CannotGoOn) as why:
         if session.kept != session.done:

@@ -57,6 +57,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--save", default=50, type=whole(1, 1 << 30), help="Steps between checkpoints (50)."),
             click.option("--seed", default=0, type=whole(0, 1 << 31), help="Of all that is drawn (0)."),
             click.option("--threads", default=1, type=whole(1, 1024), help="Of each process (1)."),
+            click.option("--stop", type=whole(1, 1 << 30), metavar="STEP", help="Stop after this one, to go on later."),
             click.option("--plan", is_flag=True, help="Say what it takes, and stop."),
             click.option("--hours", type=float, help="Refuse what takes longer."),
             json_option,
@@ -270,6 +271,7 @@ def run_training(
         return 0
     config = {
         "command": command,
+        "words": words_of(click.get_current_context()),
         "model": str(model),
         "weights": loaded.digest,
         "train": {"path": split.path, "digest": split.digest},
@@ -292,7 +294,10 @@ def run_training(
                 if as_json and MAIN:
                     print_json({"type": "step", "step": session.done, **figures})
 
-            done = train(session, make, settings.steps, val, testing, stopped=lambda: stop.asked, told=tell)
+            def stopped() -> bool:
+                return stop.asked or (shared["stop"] is not None and session.done >= shared["stop"])
+
+            done = train(session, make, settings.steps, val, testing, stopped=stopped, told=tell)
         if MAIN:
             _finish(run, session, as_json)
         if done:
@@ -307,8 +312,30 @@ def run_training(
     return 0
 
 
+def words_of(context: click.Context) -> list[str]:
+    """The words of a training's command, but for where it goes and how much of it is made or told."""
+    words = ["learn", str(context.info_name)]
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if parameter.name in ("out", "stop", "plan", "hours", "as_json") or value in (None, False, parameter.default):
+            continue
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+            continue
+        for each in value if isinstance(value, (tuple, list)) else [value]:
+            words += [parameter.opts[0]] if each is True else [parameter.opts[0], str(each)]
+    return words
+
+
 def _finish(run: Any, session: Any, quiet: bool) -> None:
+    """Write the run's card and plots, and say what came of it."""
+    from ..card import card, write_card
+    from ..plots import draw
+
     rows = run.metrics()
+    rendering = session.loaded.rendering
+    write_card(run, card(run, tokenizer=rendering.digest, notes=rendering.template.notes))
+    pictures = draw(run)
     last = {name: value for row in rows for name, value in row.items()}
     tests = [row["val/twin"] for row in rows if "val/twin" in row]
     if quiet:
@@ -319,7 +346,12 @@ def _finish(run: Any, session: Any, quiet: bool) -> None:
     say(out, f"{session.done} steps: ", ", ".join(shown))
     if tests:
         say(out, f"twin score on the set to tune by: {tests[0]:.3f} at first, ", (f"{tests[-1]:.3f}", "bold"), " now")
-    say(out, "weights ", (session.digest[:16], "cyan"), f" in {run.folder}")
+    say(
+        out,
+        "weights ",
+        (session.digest[:16], "cyan"),
+        f" in {run.folder}, with {', '.join(['card.md', *(f'plots/{name}' for name in pictures)])}",
+    )
 
 
 commands: list[click.Command] = [sft, rl]
