@@ -47,7 +47,7 @@ class Policy:
         """Play and grade each draft into a log that is being written to; results in the order of the drafts."""
         results: list[Result] = []
         for wave in _waves(drafts, self._rows):
-            seats = self.server.wave(len(wave))
+            seats = self.server.wave(len(wave), interruptible=self.options.interruptible)
             tasks = [partial(self._seated, draft, seat, log) for draft, seat in zip(wave, seats, strict=True)]
             results += await side_by_side(tasks, len(wave), finished)
         return results
@@ -67,7 +67,7 @@ class Policy:
         """Play and grade continuations of this policy's own episodes. What goes wrong is a result, as in `play`."""
         results: list[Result] = []
         for wave in _waves(branches, self._rows):
-            seats = self.server.wave(len(wave))
+            seats = self.server.wave(len(wave), interruptible=self.options.interruptible)
             tasks = [partial(self._forked, branch, seat, log) for branch, seat in zip(wave, seats, strict=True)]
             results += await side_by_side(tasks, len(wave), lambda _: None)
         return results
