@@ -416,3 +416,48 @@ def test_its_specification_rebuilds_it(**chosen):
     again = build_agent(msgspec.json.Decoder(float_hook=Decimal).decode(logged))
     assert again.specification == agent.specification
     assert not any(isinstance(value, float) for value in agent.specification.values())
+
+
+# --- in brief --------------------------------------------------------------------------------------------------
+
+
+def brief(world=None, **more) -> Stage:
+    """A stage on which an agent with short wording waits, is written to twice, and ends."""
+    replies = [(90 * SECOND, Message(7, "lena", "Take 3.", 90 * SECOND, reply_to=4))]
+    replies.append((3000 * MINUTE, Message(9, "tomas", "Late.", 3000 * MINUTE)))
+    answers = [says("", ("send_message", {"to": "lena", "text": "How many?"})), says("", ("wait", {}))]
+    answers += [says("", ("wait", {})), says("", ("finish", {"summary": "ok"}))]
+    stage = Stage(world or desk(), answers=answers, people=lambda sent: replies)
+    stage.play(ModelAgent(options(wording="brief", **more), nobody))
+    return stage
+
+
+def test_in_brief_it_is_told_who_when_and_what_and_nothing_else():
+    tools, system, request = prompt(brief(), 0)
+    now = "It is Tuesday 2026-03-03 09:00 (Europe/Berlin)."
+    assert system["content"] == f"You are a coworker. {now}\nPeople: lena (lead); tomas (finance)"
+    assert request["content"].startswith("[09:00 #")
+    assert request["content"].endswith(" lena]\nPlease order K-1.")
+    assert [tool["function"]["name"] for tool in tools["tools"]][:3] == ["send_message", "wait", "finish"]
+
+
+def test_in_brief_the_day_is_told_once_it_is_another():
+    heard = [message["content"] for message in prompt(brief()) if message.get("role") == "user"]
+    assert "[09:01 #7 lena re #4]\nTake 3." in heard
+    assert "[Thursday 2026-03-05 11:00 #9 tomas]\nLate." in heard
+    waited = [message["content"] for message in prompt(brief()) if message.get("role") == "tool"]
+    assert "It is 09:01. A message has arrived." in waited
+    assert "It is Thursday 2026-03-05 11:00. A message has arrived." in waited
+
+
+def test_brief_wording_stands_in_the_specification_and_long_wording_is_none():
+    """So that the digests of logs from before it are what they were."""
+    specification = ModelAgent(options(wording="brief"), nobody).specification
+    assert specification["wording"] == "brief"
+    assert build_agent(specification).specification == specification
+    assert "wording" not in AGENT.specification
+
+
+def test_another_wording_is_refused():
+    with pytest.raises(msgspec.ValidationError, match="wording"):
+        msgspec.convert({"model": "m", "wording": "loud"}, ModelOptions)

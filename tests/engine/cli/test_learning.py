@@ -36,6 +36,18 @@ def test_an_oracle_and_its_traps_make_examples_and_counterexamples(cli):
     assert cli("verify", "--all", "--log", "out/demos.db").code == 0
 
 
+def test_in_brief_the_same_is_done_and_less_is_said(cli):
+    said = {}
+    for words in ((), ("--brief",)):
+        assert cli("learn", "demos", "desk.yaml", "-t", "oracle", *words, "--out", "out").code == 0
+        assert cli("verify", "--all", "--log", "out/demos.db").code == 0
+        said[words] = lines("accepted.jsonl")[0]
+    long, brief = (each["messages"] for each in said.values())
+    assert [each.get("tool_calls") for each in long] == [each.get("tool_calls") for each in brief]
+    assert brief[0]["content"].startswith("You are a coworker. It is ")
+    assert len(brief[0]["content"]) < len(long[0]["content"]) / 3
+
+
 def test_where_a_file_cannot_be_put_it_is_that_file_which_is_named(cli):
     Path("out/accepted.jsonl").mkdir(parents=True)
     ran = cli("learn", "demos", "desk.yaml", "--out", "out")
