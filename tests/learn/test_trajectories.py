@@ -121,6 +121,22 @@ async def test_an_interrupted_decision_keeps_what_its_time_has_paid_for(kind, pa
     assert gone
 
 
+async def test_an_answer_that_was_there_when_the_episode_ended_is_a_decision():
+    """Nobody has learnt it, but it may be why the episode ended: it is kept whole."""
+    log, known, late = MemoryLog(), rendering("qwen"), 0
+    async with log.writing():
+        for world in worlds()[::4]:
+            sample = Babble(known, world, long=True)
+            more = {"base": "10m", "per_token": "10s", "max_tokens": 400}
+            episode, read = await lived(log, world, known, sample, **more)
+            resolved = [body.effect for event, body in bodies(episode.events, EffectResolved)]
+            unlearnt = {body.effect for _, body in bodies(episode.events, EffectCancelled)}.intersection(resolved)
+            answered = sample.answered[: len(resolved)]  # One may have been asked, and not waited for.
+            assert drift(read, answered) == []
+            late += len(unlearnt)
+    assert late
+
+
 # --- who decided -----------------------------------------------------------------------------------------------
 
 
