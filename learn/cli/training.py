@@ -298,13 +298,13 @@ def run_training(
                 return stop.asked or (shared["stop"] is not None and session.done >= shared["stop"])
 
             done = train(session, make, settings.steps, val, testing, stopped=stopped, told=tell)
-        if MAIN:
-            _finish(run, session, as_json)
         if done:
             try:
-                end(session)
+                end(session)  # Before the card, which counts the openings.
             except Interrupted:
                 done = False
+        if MAIN:
+            _finish(run, session, as_json)
     if not done:
         if MAIN:
             warn("stopped. The same command goes on where this one was.")

@@ -258,6 +258,7 @@ def test_every_rl_run_ends_with_it(tmp_path: Path) -> None:
     assert hack.training is not None
     assert hack.training.episodes == 2 * len(ABOUT)
     assert [each.ring for each in openings(tmp_path / "run")] == ["R1"]
+    assert msgspec.json.decode((tmp_path / "run" / "card.json").read_bytes())["openings"] == {"R1": 1}
     again = CliRunner().invoke(rl, words, catch_exceptions=False, standalone_mode=False)
     assert again.return_value == 0
     assert len(openings(tmp_path / "run")) == 1
