@@ -40,7 +40,7 @@ class Scale(NamedTuple):
         return ["--max-tokens", str(self.answer), "--decisions", str(self.decisions)]
 
 
-FULL = Scale(train=300, val=40, warmup=700, steps=600, updates=12, sets=12, answer=80, decisions=16)
+FULL = Scale(train=300, val=40, warmup=700, steps=200, updates=6, sets=8, answer=80, decisions=16)
 QUICK = Scale(train=8, val=3, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
 
 
@@ -77,8 +77,8 @@ def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, li
 def demo(out: Path, seed: int, quick: bool) -> int:
     """Make environments and demonstrations, train a small model by imitation and then by practice, and test it.
 
-    Every step is a command of its own, which is shown: type it again to change something. About ten minutes on two
-    cores; what was stopped goes on with the same command.
+    Every step is a command of its own, which is shown: type it again to change something. About fifteen minutes on
+    two cores; what was stopped goes on with the same command.
 
     \b
     coworkenv learn demo
