@@ -112,8 +112,16 @@ class Unfinished(Exception):
 
 
 def drafts_of(split: Split, trials: int, seed: int) -> list[Draft]:
-    """Every variant of every environment, trial by trial; trial k has the seed `seed` + k."""
-    return [Draft(world, seed + trial, trial) for world in split.worlds for trial in range(trials)]
+    """Every variant of every environment, trial by trial.
+
+    Each has a seed of its own: with the same one, a policy that samples would draw the same numbers everywhere, and no
+    two episodes would be independent.
+    """
+    return [
+        Draft(world, seed + place * trials + trial, trial)
+        for place, world in enumerate(split.worlds)
+        for trial in range(trials)
+    ]
 
 
 async def evaluate(
