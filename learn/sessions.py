@@ -71,7 +71,9 @@ class Session:
         """Begins with a model, or goes on from the run's last checkpoint. Raises ModelError, RunError."""
         self.run = run
         found = run.latest()
-        self.loaded = load(run.path(found) / MODEL)._replace(name=loaded.name) if found else loaded
+        self.loaded = (
+            load(run.path(found) / MODEL)._replace(name=loaded.name, length=loaded.length) if found else loaded
+        )
         self.trainer = Trainer(self.loaded.model, settings, accelerator)
         if found:
             self.trainer.load(run.path(found) / STATE)

@@ -15,8 +15,9 @@ from types import FrameType
 from ...engine.cli.failures import Told
 from ...engine.cli.root import BAD_INPUT
 
-MAIN = os.environ.get("RANK", "0") == "0"
-"""Whether this is the process that speaks: the launchers of torch number theirs so."""
+_RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+MAIN = next((os.environ[name] for name in _RANKS if name in os.environ), "0") == "0"
+"""Whether this is the process that speaks: launchers number theirs so, and accelerate reads these."""
 
 
 @contextmanager
