@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coworkenv.engine.files import write_whole
+from coworkenv.engine.files import write_whole, writing_whole
 
 
 def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -14,15 +14,10 @@ def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_was_there_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_there_stays_where_writing_fails(tmp_path: Path) -> None:
     write_whole(tmp_path / "file", b"before")
-
-    def cut_off(self: Path, content: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(content[:3])
+    with pytest.raises(OSError, match="full"), writing_whole(tmp_path / "file") as draft:
+        draft.write(b"aft")
         raise OSError("the disk is full")
-
-    monkeypatch.setattr(Path, "write_bytes", cut_off)
-    with pytest.raises(OSError, match="full"):
-        write_whole(tmp_path / "file", b"after")
     assert (tmp_path / "file").read_bytes() == b"before"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
