@@ -16,8 +16,13 @@ def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> 
 
 def test_what_was_there_stays_where_writing_fails(tmp_path: Path) -> None:
     write_whole(tmp_path / "file", b"before")
-    with pytest.raises(OSError, match="full"), writing_whole(tmp_path / "file") as draft:
-        draft.write(b"aft")
-        raise OSError("the disk is full")
+
+    def cut_off() -> None:
+        with writing_whole(tmp_path / "file") as draft:
+            draft.write(b"aft")
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        cut_off()
     assert (tmp_path / "file").read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
