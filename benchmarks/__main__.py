@@ -21,6 +21,7 @@ from .limits import limits
 from .profile import where_time_goes
 from .rollouts import SMALL, Work, rollouts
 from .synthesis import making
+from .training import SHORT, Lesson, training
 from .workload import rates, together
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -42,6 +43,7 @@ def measure(quick: bool) -> dict[str, object]:
     many, memory = trio.run(together, at_once)
     made = trio.run(making, 8 if quick else 60)
     wrote = rollouts(SMALL if quick else Work())
+    learnt = training(SHORT if quick else Lesson())
     return {
         "limits": {name: round(value) for name, value in raw.items()},
         "episodes": {
@@ -55,6 +57,7 @@ def measure(quick: bool) -> dict[str, object]:
             floor("replay with chain verified ÷ read and decode", found.replay_checked, raw["read"], 0.3),
             floor("verify ÷ run, events/s (1 / 1.1)", found.verify, found.run, 1 / 1.1),
             row("rollouts, tokens ÷ one `generate` as long", wrote.server, wrote.to_single, 0.9),
+            row("training, tokens ÷ a plain loop in torch", learnt.trainer, learnt.to_plain, 0.95),
         ],
         "beside": {
             f"episodes/s, {at_once} at once": round(many),

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from .losses import Tokens, entropy, token_logprobs
+from .losses import Tokens, scored
 from .samples import Sample, Span
 
 CHUNK = 1 << 26
@@ -189,7 +189,7 @@ def _scored(model: Any, parts: Any, inputs: dict[str, Tensor], batch: Batch, tem
     if parts is None:
         output = model(**inputs, use_cache=False, output_hidden_states=True)
         hidden, logits = output.hidden_states[-1], output.logits[batch.rows, batch.columns]
-        logprobs, spread = _score(logits, batch.targets, temperature)
+        logprobs, spread = scored(logits, batch.targets, temperature)
     else:
         body, head = parts
         hidden = body(**inputs, use_cache=False).last_hidden_state
@@ -197,17 +197,11 @@ def _scored(model: Any, parts: Any, inputs: dict[str, Tensor], batch: Batch, tem
     return Scored(logprobs, spread, hidden[batch.decision_rows, batch.decision_columns])
 
 
-def _score(logits: Tensor, targets: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    with torch.no_grad():
-        spread = entropy(logits, temperature)
-    return token_logprobs(logits, targets, temperature), spread
-
-
 def _through(head: nn.Module, hidden: Tensor, targets: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     """The head and the probabilities after it; in pieces that are computed again, where there are many logits."""
 
     def piece(states: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        return _score(head(states), ids, temperature)
+        return scored(head(states), ids, temperature)
 
     size = max(CHUNK // int(getattr(head, "out_features", 1 << 16)), 1)
     if len(hidden) <= size:

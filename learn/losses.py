@@ -72,17 +72,31 @@ def token_logprobs(logits: Tensor, ids: Tensor, temperature: float = 1.0) -> Ten
     """Log-probability of each id: `x[id] - logsumexp(x)`, `x = logits / temperature`. (N, V), (N,) -> (N,).
 
     The same distribution as a sampler's with that temperature and nothing cut off. Half precision is widened to 32
-    bits first. No (N, V) softmax is kept. Raises LossError for a temperature that is not above 0.
+    bits first. Raises LossError for a temperature that is not above 0.
     """
-    scaled = _scaled(logits, temperature)
-    return scaled.gather(-1, ids.unsqueeze(-1)).squeeze(-1) - scaled.logsumexp(-1)
+    return _chosen(_scaled(logits, temperature).log_softmax(-1), ids)
 
 
 def entropy(logits: Tensor, temperature: float = 1.0) -> Tensor:
     """`-sum p log p` in nats, `p = softmax(logits / temperature)`. (N, V) -> (N,). A logit may be -inf."""
-    scaled = _scaled(logits, temperature)
-    finite = scaled.masked_fill(scaled == -torch.inf, 0.0)
-    return scaled.logsumexp(-1) - (scaled.softmax(-1) * finite).sum(-1)
+    return _spread(_scaled(logits, temperature).log_softmax(-1))
+
+
+def scored(logits: Tensor, ids: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+    """`token_logprobs`, and `entropy` without a gradient, from one log-softmax: each costs as much as a layer."""
+    logprobs = _scaled(logits, temperature).log_softmax(-1)
+    return _chosen(logprobs, ids), _spread(logprobs.detach())
+
+
+def _chosen(logprobs: Tensor, ids: Tensor) -> Tensor:
+    return logprobs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
+
+
+def _spread(logprobs: Tensor) -> Tensor:
+    found = -torch.linalg.vecdot(logprobs.exp(), logprobs)
+    if bool(torch.isfinite(found).all()):
+        return found
+    return -(logprobs.exp() * logprobs.masked_fill(logprobs == -torch.inf, 0.0)).sum(-1)
 
 
 def _scaled(logits: Tensor, temperature: float) -> Tensor:

@@ -18,7 +18,7 @@ def test_every_figure_is_measured() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
-    assert len(figures["floors"]) == 5
+    assert len(figures["floors"]) == 6
     assert all(row["a second"] > 0 and row["ratio"] > 0 for row in figures["floors"])
     assert figures["episodes"]["mean bytes"] >= 250
     assert figures["episodes"]["record events and tool results"] >= 0.3
