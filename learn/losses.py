@@ -93,7 +93,7 @@ def _chosen(logprobs: Tensor, ids: Tensor) -> Tensor:
 
 
 def _spread(logprobs: Tensor) -> Tensor:
-    found = -torch.linalg.vecdot(logprobs.exp(), logprobs)
+    found: Tensor = -torch.linalg.vecdot(logprobs.exp(), logprobs)
     if bool(torch.isfinite(found).all()):
         return found
     return -(logprobs.exp() * logprobs.masked_fill(logprobs == -torch.inf, 0.0)).sum(-1)
