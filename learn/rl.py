@@ -24,7 +24,7 @@ from ..worlds.world import World
 from .batches import Batch, Scored
 from .collecting import Policy
 from .credit import CREDITS, Credit, by_values
-from .experience import Earning, Lived, figures, read_experience
+from .experience import Earning, Lived, figures, read_experience, spoilt
 from .forking import SEEDS, Written, continued, forked, written
 from .losses import Loss, grpo, kl_penalty, ppo_clip, reinforce, value_loss
 from .models import weights_digest
@@ -117,7 +117,7 @@ class Experience(NamedTuple):
     advantages: list[tuple[float, ...]] | None
     """Of forks: known already."""
     failed: int
-    """Episodes that did not end, continuations as well. Their twin sets are left out."""
+    """Episodes and continuations that did not end, or that somebody else has spoilt; their twin sets are left out."""
     reason: str
     """Why the first of them did not."""
     written: Written
@@ -173,19 +173,19 @@ class Learner:
         A twin set of which an episode failed is left out whole: its twins would be unequal.
         """
         results = await self.policy.play(self.drafts(update), log, finished)
-        failed = _failed(results)
+        failed = _failed(results, log)
         whole = [result.id for result in results if result.id and base_of(result.environment) not in failed]
         lived = read_experience(log, whole, self.policy.rendering, self._about, self.settings.earning)
         if len(lived) < len(whole):  # the policy was never asked in one of them: an environment that ends at once
             found = {each.score.episode for each in lived}
             empty = {base_of(result.environment) for result in results if result.id in set(whole) - found}
             lived = [each for each in lived if each.score.environment not in empty]
-        _check_sampled(lived)
+        check_sampled(lived)
         advantages = None
         if self.settings.credit == "forks":
             seed = Drawer([self.settings.seed], update, "forks").below(SEEDS)
             more = await continued(self.policy, [each.rollout for each in lived], self.settings.forks, seed, log)
-            lost = _failed([result for found in more for result in found])
+            lost = _failed([result for found in more for result in found], log)
             kept = [place for place, each in enumerate(lived) if each.score.environment not in lost]
             lived, more = [lived[place] for place in kept], [more[place] for place in kept]
             failed.update(lost)
@@ -260,18 +260,24 @@ class Learner:
         return first
 
 
-def _failed(results: Sequence[Result]) -> dict[str, list[str]]:
-    """By twin set, why its episodes did not end. Raises PolicyFailed where that was the policy's fault."""
+def _failed(results: Sequence[Result], log: Log) -> dict[str, list[str]]:
+    """By twin set, why its episodes are of no use. Raises PolicyFailed where that was the policy's fault."""
     failed: dict[str, list[str]] = {}
     for result in results:
         if result.status != "ended":
-            if result.reason.startswith(BatchFailed.__name__):
-                raise PolicyFailed(f"the policy failed in {result.environment}: {result.reason}")
-            failed.setdefault(base_of(result.environment), []).append(f"{result.environment}: {result.reason}")
+            reason: str | None = result.reason
+        elif result.reason == "failed" and result.id is not None:
+            reason = spoilt(log, result.id)
+        else:
+            continue
+        if reason is not None:
+            if reason.startswith(BatchFailed.__name__):
+                raise PolicyFailed(f"the policy failed in {result.environment}: {reason}")
+            failed.setdefault(base_of(result.environment), []).append(f"{result.environment}: {reason}")
     return failed
 
 
-def _check_sampled(lived: Sequence[Lived]) -> None:
+def check_sampled(lived: Sequence[Lived]) -> None:
     """Raises BadSettings for what a policy's ratio cannot be computed of."""
     for each in lived:
         for decision in each.rollout.trajectory.decisions:

@@ -24,11 +24,12 @@ from ..engine.cli.options import opened
 from ..events.log import Log
 from .collecting import Policy
 from .evaluating import Evaluation, write_evaluation
+from .experience import spoilt
 from .generating import Generator
 from .models import Loaded, load, weights_digest, write
 from .playing import Told, Unfinished, evaluate
 from .policies import Settings, Tested
-from .policy import PolicyServer
+from .policy import BatchFailed, PolicyServer
 from .reproducing import tuning
 from .runs import MODEL, Run
 from .splits import Split, base_of
@@ -146,16 +147,18 @@ class Session:
         with self.log(f"val-{self.done:06d}") as log:
             try:
                 found = run_until_interrupted(partial(playing, split, log))
-                whole = split
             except Unfinished as failed:
-                whole = _without(split, failed)
-                found = run_until_interrupted(partial(playing, whole, log))
+                found = run_until_interrupted(partial(playing, _without(split, failed), log))
+            broken = {each.environment for each in found.scores if spoilt(log, each.episode)}
+        scores = tuple(each for each in found.scores if each.environment not in broken)
+        if not scores:
+            raise CannotGoOn(f"in every environment of {split.says} somebody else than the policy fails")
         found = msgspec.structs.replace(
-            found, update=self.done, sampled=self.sampled, seed=int(str(self.run.config.get("seed", 0)))
+            found, scores=scores, update=self.done, sampled=self.sampled, seed=int(str(self.run.config.get("seed", 0)))
         )
         write_evaluation(self.run.folder / "evaluations" / f"{self.done:06d}.json", found)
-        told = tuning(found.scores)
-        left = len(split.worlds) - len(whole.worlds)
+        told = tuning(scores)
+        left = len(split.about) - len({each.environment for each in scores})
         self.run.metric(
             {"step": self.done, "sampled": self.sampled, **told, **({"val/left_out": left} if left else {})}
         )
@@ -166,7 +169,7 @@ def _without(split: Split, failed: Unfinished) -> Split:
     """The set without the twin sets of which an episode failed. Raises Unfinished where the policy failed itself."""
     broken = {base_of(result.environment) for result in failed.results}
     left = tuple(world for world in split.worlds if base_of(world.id) not in broken)
-    if not left or any(result.reason.startswith("BatchFailed") for result in failed.results):
+    if not left or any(result.reason.startswith(BatchFailed.__name__) for result in failed.results):
         raise failed
     return msgspec.structs.replace(split, worlds=left)
 
