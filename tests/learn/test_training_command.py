@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from coworkenv.learn.cli import planned
 from coworkenv.learn.models import load
 from coworkenv.learn.runs import MODEL, Run
 from tests.learn.breaking import outcome
+from tests.learn.test_rl import break_coworkers
 from tests.learn.workshop import LEARN, RL, SFT, furnish, learn
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -144,6 +147,17 @@ def test_a_loss_that_is_no_number_stops_and_the_last_good_weights_are_kept(cli: 
     assert cli(*SFT, "--lr", "1e37", "--save", "50", "--out", "run")[0] == 1
 
 
+def test_coworkers_that_raise_do_not_stop_a_training(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in its rollouts, and not in its tests: the twin set is left out, and counted."""
+    break_coworkers(monkeypatch, lambda name: name == "office.letters/1@other")
+    code, _, err = cli(*RL, "--val", "val.yaml", "--out", "run")
+    assert (code, err) == (0, "")
+    rows = Run.open(Path("run")).metrics()
+    assert [row["val/left_out"] for row in rows if "val/twin" in row] == [1, 1]
+    assert {row["failed"] for row in rows if "failed" in row} == {0, 3}
+    assert all(row["tokens"] > 0 for row in rows if "failed" in row)
+
+
 FULL = """
 import os, sys
 from coworkenv.engine.cli import main
@@ -220,3 +234,26 @@ def test_what_is_wrong_is_said_once_by_two_processes(tmp_path: Path) -> None:
     done = launched(tmp_path, (*SFT, "--out", "run"))
     assert done.returncode != 0
     assert done.stderr.count("there is something in run already") == 1
+
+
+def test_ctrl_c_stops_both_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    (tmp_path / "command.py").write_text(LEARN)
+    words = (*RL, "--updates", "12")
+    started = subprocess.Popen(
+        [*TORCHRUN, "command.py", *words, "--out", "stopped"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert started.stdout is not None
+    first = [started.stdout.readline() for _ in range(2)]
+    os.killpg(started.pid, signal.SIGINT)
+    _, said = started.communicate(timeout=100)
+    assert said.count("coworkenv: stopped. The same command goes on where this one was.") == 1
+    assert [line["step"] for line in told("".join(first))] == [1, 2]
+    assert launched(tmp_path, (*words, "--out", "stopped")).returncode == 0
+    assert launched(tmp_path, (*words, "--out", "whole")).returncode == 0
+    assert outcome(tmp_path / "stopped") == outcome(tmp_path / "whole")
