@@ -15,8 +15,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-_BLOCKS = 0.5
-"""The share of steps that have short blocks only."""
 _SHORT = 32
 _ROWS = 32
 _LENGTHS = (64, 128, 256, 512, 768)
@@ -32,15 +30,18 @@ class Exercise(NamedTuple):
     copied: Tensor
 
 
-def exercise(step: int, steps: int, lowest: int, highest: int, generator: torch.Generator) -> Exercise:
-    """The exercises of one step of so many. Ids are at least `lowest`, and less than `highest`."""
-    first = int(steps * _BLOCKS)
-    if step < first:
-        return blocks(_ROWS, _SHORT, lowest, highest, generator)
-    # From the second third on all lengths come up, the longest last.
-    open_ = 2 + min(len(_LENGTHS) - 2, 1 + 4 * (step - first) // max(1, steps - first))
-    length = _LENGTHS[int(torch.randint(open_, (), generator=generator))]
+def long_exercise(done: float, lowest: int, highest: int, generator: torch.Generator) -> Exercise:
+    """What is looked up in texts of several lengths. `done`, from 0 to 1, says how far a warm-up has come with them:
+    at first they are short, and from the half on they are of all lengths. Ids are from `lowest` to before `highest`.
+    """
+    upto = min(len(_LENGTHS), 3 + int(4 * done))
+    length = _LENGTHS[int(torch.randint(upto, (), generator=generator))]
     return lookups(max(1, _TOKENS // length), length, lowest, highest, generator)
+
+
+def short_exercise(lowest: int, highest: int, generator: torch.Generator) -> Exercise:
+    """Short blocks, said again at once."""
+    return blocks(_ROWS, _SHORT, lowest, highest, generator)
 
 
 def blocks(rows: int, length: int, lowest: int, highest: int, generator: torch.Generator) -> Exercise:

@@ -4,12 +4,13 @@ Knows how its weights are made, and how they are warmed up and kept. Does not kn
 and for the quick demonstration: all that is true of a large model's training is true of its, except that it is over
 soon. It claims no skill beyond the environments that it was trained on.
 
-It is a `LlamaForCausalLM` with random weights, and one thing that is not random. A model copies by two layers working
-together (Olsson et al. 2022, "In-context learning and induction heads"): a head that looks at the token before, and
-another that looks for what followed the same token earlier. The first depends on position alone, and rotary embeddings
-give a model without biases hardly a way to learn it. So the attention has biases, and half of the heads of the first
-layer begin by looking at the token before. All the rest is learnt in the warm-up, which then takes a minute in place of
-many (see `copying`).
+It is a `LlamaForCausalLM` with random weights, which begin in two ways like those of models that have learnt to copy.
+Such models copy by two layers working together (Olsson et al. 2022, "In-context learning and induction heads"): a head
+that looks at the token before, and another that looks for what followed the same token earlier. The first depends on
+position alone, and rotary embeddings give a model without biases hardly a way to learn it. So the attention has biases,
+and half of the heads of the first layer begin by looking at the token before. And every head begins by writing what it
+reads, a little (Trockman & Kolter 2023, "Mimetic initialization of self-attention layers"). All the rest is learnt in
+the warm-up, whatever the seed, in a minute in place of many (see `copying`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from .copying import Exercise, exercise
+from .copying import Exercise, long_exercise, short_exercise
 from .lexing import LENGTH
 from .models import save, weights_digest
 
 SHARPNESS = 6.0
 """By how much a head scores the token before above its neighbours, in nats."""
+WRITTEN = 0.3
+"""Scale of the random projection through which a head writes what it reads; 1 would leave its length as it is."""
 _THETA = 10000.0
+_COPIED = 0.9
+"""When so many of the tokens of short blocks are copied, longer texts follow."""
 
 
 class Size(NamedTuple):
@@ -73,9 +78,10 @@ def build(seed: int, tokenizer: Any, size: Size = SIZES["pocket"]) -> LlamaForCa
     with torch.no_grad():
         # Tied to the head: rows of about unit length let it say with certainty which token it means.
         model.model.embed_tokens.weight.normal_(0.0, size.width**-0.5, generator=generator)
-        attention = model.model.layers[0].self_attn
+        for layer in model.model.layers:
+            write_what_is_read(layer.self_attn, generator)
         for head in range(size.heads // 2):
-            look_back(attention, head, size.width // size.heads, generator)
+            look_back(model.model.layers[0].self_attn, head, size.width // size.heads, generator)
     return model
 
 
@@ -99,6 +105,16 @@ def look_back(attention: nn.Module, head: int, width: int, generator: torch.Gene
         projection.bias[place] = torch.cat(bias)
 
 
+def write_what_is_read(attention: nn.Module, generator: torch.Generator) -> None:
+    """Add a random W to the values' projection and its transpose to the output's: W'W is about a multiple of 1."""
+    values, output = attention.v_proj, attention.o_proj
+    assert isinstance(values, nn.Linear)
+    assert isinstance(output, nn.Linear)
+    random = torch.randn(values.weight.shape, generator=generator) * WRITTEN / values.in_features**0.5
+    values.weight += random
+    output.weight += random.T
+
+
 class Warmup(NamedTuple):
     """What came of a warm-up."""
 
@@ -113,7 +129,7 @@ class Warmup(NamedTuple):
 def warmup(
     model: LlamaForCausalLM,
     tokenizer: Any,
-    steps: int = 700,
+    steps: int = 400,
     seed: int = 0,
     *,
     rate: float = 2e-3,
@@ -121,27 +137,35 @@ def warmup(
 ) -> Warmup:
     """Train on synthetic copying, for so many steps. What follows depends on `steps` and `seed` alone, never on time.
 
-    AdamW with a rate that rises for 20 steps, and falls in a line over the last third. `told` hears of each step.
+    Longer texts follow once short blocks are copied, or half of the steps are over. AdamW with a rate that rises for 20
+    steps, and falls in a line over the last third. `told` hears of each step.
     """
     generator = torch.Generator().manual_seed(seed)
-    lowest = 1 + max(tokenizer.all_special_ids)
+    ids = (1 + max(tokenizer.all_special_ids), len(tokenizer))
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
     model.train()
-    last: list[float] = []
-    read = 0
+    found: list[float] = []
+    read = first = 0
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = rate * min((step + 1) / 20, 1.0, 0.05 + 3 * (steps - step) / steps)
-        given = exercise(step, steps, lowest, len(tokenizer), generator)
+        if not first and (_mean(found[-10:]) > _COPIED or step >= steps // 2):
+            first = step
+        done = (step - first) / (steps - first)
+        given = long_exercise(done, *ids, generator) if first else short_exercise(*ids, generator)
         loss, accuracy = _copied(model, given)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         read += given.ids.numel()
-        last = [*last, accuracy][-max(1, steps // 10) :]
+        found.append(accuracy)
         told(step + 1, accuracy)
-    return Warmup(steps, seed, sum(last) / len(last) if last else 0.0, read)
+    return Warmup(steps, seed, _mean(found[-max(1, steps // 10) :]), read)
+
+
+def _mean(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def _copied(model: LlamaForCausalLM, given: Exercise) -> tuple[Tensor, float]:

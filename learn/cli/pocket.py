@@ -20,7 +20,7 @@ from .guard import told
 @click.command("pocket", short_help="Make a small model from nothing.")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--demos", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of `learn demos`.")
-@click.option("--steps", default=700, type=whole(1, 1 << 20), help="Of the warm-up on synthetic copying (700).")
+@click.option("--steps", default=400, type=whole(1, 1 << 20), help="Of the warm-up on synthetic copying (400).")
 @click.option("--seed", default=0, type=whole(0, 1 << 31), help="Of weights and warm-up (0).")
 @click.option("--threads", default=1, type=whole(1, 1024), help="(1)")
 @json_option

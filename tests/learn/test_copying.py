@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coworkenv.learn.copying import Exercise, blocks, exercise, lookups
+from coworkenv.learn.copying import Exercise, blocks, long_exercise, lookups, short_exercise
 
 LOWEST, HIGHEST = 7, 1 << 40
 """So many ids that none is drawn twice by chance."""
@@ -38,16 +38,19 @@ def test_what_is_looked_up_was_read_before(seed: int, length: int) -> None:
         assert foretold(given) == 1.0
 
 
-@given(st.integers(0, 1 << 30), st.integers(0, 99))
-def test_exercises_follow_from_a_seed_and_have_no_special_ids(seed: int, step: int) -> None:
-    one, two = (exercise(step, 100, 7, 30, made(seed)) for _ in range(2))
-    assert torch.equal(one.ids, two.ids)
-    assert torch.equal(one.copied, two.copied)
-    assert one.ids.shape == one.copied.shape
-    assert 7 <= int(one.ids.min()) <= int(one.ids.max()) < 30
+@given(st.integers(0, 1 << 30), st.floats(0, 1))
+def test_exercises_follow_from_a_seed_and_have_no_special_ids(seed: int, done: float) -> None:
+    for make in (lambda g: short_exercise(7, 30, g), lambda g: long_exercise(done, 7, 30, g)):
+        one, two = (make(made(seed)) for _ in range(2))
+        assert torch.equal(one.ids, two.ids)
+        assert torch.equal(one.copied, two.copied)
+        assert one.ids.shape == one.copied.shape
+        assert 7 <= int(one.ids.min()) <= int(one.ids.max()) < 30
 
 
 def test_a_warm_up_comes_to_texts_as_long_as_demonstrations() -> None:
-    lengths = [exercise(step, 100, 7, 1000, made(step)).ids.shape[1] for step in range(100)]
-    assert set(lengths[:50]) == {32}
-    assert max(lengths[50:60]) < max(lengths) == 768
+    def longest(done: float) -> int:
+        return max(long_exercise(done, 7, 1000, made(seed)).ids.shape[1] for seed in range(20))
+
+    assert longest(0.0) == 256
+    assert longest(0.5) == longest(1.0) == 768
