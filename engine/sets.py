@@ -6,6 +6,7 @@ Knows plans and rings, and calls whatever produces. Does not know files, process
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
@@ -36,7 +37,7 @@ TRIES = 3
 
 def whole_set(count: int, seed: int, choice: Wanted, knobs: Mapping[str, int], produce: Produce) -> list[Product]:
     """What came of a plan of so many. Raises `CannotCover`."""
-    return produce([_origin(seed, each, knobs) for each in plan(count, seed, choice)])
+    return produce([origin(seed, each, knobs) for each in plan(count, seed, choice)])
 
 
 def tuned_set(
@@ -49,7 +50,8 @@ def tuned_set(
     return {"train": train, "val-iid": [product for product in others if product.digest not in known]}
 
 
-def _origin(seed: int, each: Requirement, knobs: Mapping[str, int]) -> Origin:
+def origin(seed: int, each: Requirement, knobs: Mapping[str, int] = MappingProxyType({})) -> Origin:
+    """Where the environment for a requirement comes from."""
     return Origin(
         seed=seed,
         family=each.family,
@@ -57,7 +59,7 @@ def _origin(seed: int, each: Requirement, knobs: Mapping[str, int]) -> Origin:
         index=each.index,
         language=each.language,
         style=each.style,
-        knobs=knobs,
+        knobs=dict(knobs),
     )
 
 

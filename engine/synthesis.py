@@ -8,19 +8,15 @@ plan leaves the same files.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from multiprocessing import active_children, get_context, parent_process
-from multiprocessing.connection import wait
 from pathlib import Path
-from threading import Thread
 
 import msgspec
 import trio
@@ -36,6 +32,7 @@ from ..worlds.synth.producing import Product, produce, wanted
 from ..worlds.synth.validators.determinism import probe
 from .files import write_whole
 from .playing import play_program
+from .workers import workers
 
 LEDGER = "products.jsonl"
 """What came of each origin, a line each, as they were finished; the next production goes on from there."""
@@ -130,37 +127,14 @@ def _processes(jobs: int) -> Iterator[Callable[[Origin, str], Future[Product]]]:
     if jobs < 2:
         yield _at_once
         return
-    others = active_children()
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve)
-    try:
+    with workers(jobs) as pool:
         yield lambda origin, release: pool.submit(_made, origin, release)
-    except BaseException:
-        # Nobody waits for what they would still finish, and no file is theirs.
-        for worker in active_children():
-            if worker not in others:
-                worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _at_once(origin: Origin, release: str) -> Future[Product]:
     future: Future[Product] = Future()
     future.set_result(_made(origin, release))
     return future
-
-
-def serve() -> None:
-    """Ctrl-C is for the process that has the files; and without that one there is nobody to work for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 def _made(origin: Origin, release: str) -> Product:

@@ -6,7 +6,7 @@ as many episodes as one batch has rows: all begin together, and each has a seat 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ from .playing import Draft, Told
 from .policy import PolicyServer, Seat
 from .rendering import Rendering
 from .student import Student, StudentOptions, at_hand
+
+_Item = TypeVar("_Item")
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -45,12 +47,7 @@ class Policy:
 
     async def play(self, drafts: Sequence[Draft], log: Log, finished: Told = lambda _: None) -> list[Result]:
         """Play and grade each draft into a log that is being written to; results in the order of the drafts."""
-        results: list[Result] = []
-        for wave in _waves(drafts, self._rows):
-            seats = self.server.wave(len(wave), interruptible=self.options.interruptible)
-            tasks = [partial(self._seated, draft, seat, log) for draft, seat in zip(wave, seats, strict=True)]
-            results += await side_by_side(tasks, len(wave), finished)
-        return results
+        return await self._in_waves(drafts, self._seated, log, finished)
 
     def agent(self, seat: Seat) -> Actor:
         """Who acts at a seat."""
@@ -65,12 +62,7 @@ class Policy:
 
     async def fork(self, branches: Sequence[Branch], log: Log) -> list[Result]:
         """Play and grade continuations of this policy's own episodes. What goes wrong is a result, as in `play`."""
-        results: list[Result] = []
-        for wave in _waves(branches, self._rows):
-            seats = self.server.wave(len(wave), interruptible=self.options.interruptible)
-            tasks = [partial(self._forked, branch, seat, log) for branch, seat in zip(wave, seats, strict=True)]
-            results += await side_by_side(tasks, len(wave), lambda _: None)
-        return results
+        return await self._in_waves(branches, self._forked, log, lambda _: None)
 
     async def _forked(self, branch: Branch, seat: Seat, log: Log) -> Result:
         at_hand.set((self.rendering, seat.sample))
@@ -93,9 +85,18 @@ class Policy:
         finally:
             seat.close()
 
-
-_Item = TypeVar("_Item")
-
-
-def _waves(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+    async def _in_waves(
+        self,
+        items: Sequence[_Item],
+        play: Callable[[_Item, Seat, Log], Awaitable[Result]],
+        log: Log,
+        finished: Told,
+    ) -> list[Result]:
+        """Play all items, as many at once as a batch has rows; results in their order."""
+        results: list[Result] = []
+        for start in range(0, len(items), self._rows):
+            wave = items[start : start + self._rows]
+            seats = self.server.wave(len(wave), interruptible=self.options.interruptible)
+            tasks = [partial(play, item, seat, log) for item, seat in zip(wave, seats, strict=True)]
+            results += await side_by_side(tasks, len(wave), finished)
+        return results

@@ -54,7 +54,7 @@ def read_experience(
 def _lived(log: Log, stream: str, rendering: Rendering, about: Mapping[str, About], earning: Earning) -> Lived | None:
     events = events_of(log, stream)
     try:
-        trajectory = read_trajectory(log, stream, rendering)
+        trajectory = read_trajectory(log, stream, rendering, events)
     except NoTrajectory:
         return None
     score = score_of(events, about, episode=stream)

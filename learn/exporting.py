@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -22,7 +22,6 @@ from .chats import Found
 from .decisions import Decision, Trajectory
 from .experience import Lived
 
-Format: TypeAlias = Literal["sft", "preference", "trajectories"]
 Row: TypeAlias = dict[str, Any]
 LeftOut: TypeAlias = Counter[str]
 """How many chats were of no use, by the reason."""

@@ -8,17 +8,16 @@ the same logs, in however many processes.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import partial
-from multiprocessing import active_children, get_context
 from typing import TypeAlias
 
 import msgspec
 import trio
 
 from ..engine.playing import play_program
-from ..engine.synthesis import serve
+from ..engine.sets import origin
+from ..engine.workers import workers
 from ..worlds.environment import Environment
 from ..worlds.problems import InvalidEnvironment
 from ..worlds.reading import read_environment
@@ -70,17 +69,7 @@ class Logs(msgspec.Struct, frozen=True):
 def synthesised(count: int, seed: int) -> list[Origin]:
     """Where so many small environments come from: one or two capabilities each, in English."""
     choice = wanted(languages=("en",), depth=(1, 2))
-    return [
-        Origin(
-            seed=seed,
-            family=each.family,
-            capabilities=each.capabilities,
-            index=each.index,
-            language=each.language,
-            style=each.style,
-        )
-        for each in plan(count, seed, choice)
-    ]
+    return [origin(seed, each) for each in plan(count, seed, choice)]
 
 
 def freeze(sources: Sequence[Source], settings: Settings, jobs: int) -> Generator[Logs, None, None]:
@@ -89,18 +78,8 @@ def freeze(sources: Sequence[Source], settings: Settings, jobs: int) -> Generato
     if jobs < 2:
         yield from map(work, sources)
         return
-    others = active_children()
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve)
-    try:
+    with workers(jobs) as pool:
         yield from pool.map(work, sources)
-    except BaseException:
-        # Nobody waits for what they would still finish.
-        for worker in active_children():
-            if worker not in others:
-                worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _frozen(source: Source, settings: Settings) -> Logs:

@@ -28,8 +28,9 @@ from ..events.log import Log
 from ..worlds.world import World
 from .bootstrap import Interval, difference, interval
 from .evaluating import totals
-from .lessons import Lesson, calls_of
+from .lessons import Lesson
 from .playing import Draft, Player, Told
+from .rendering import calls_of
 from .scores import METRICS, EpisodeScore, Metric, scores_of, twin_sets, values_of
 from .splits import NotForThis, Split, base_of
 

@@ -6,7 +6,7 @@ policy of the same tokenizer would have met it; so what is learnt is what will b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from ..agents.answers import parse_json
 from ..events.event import Json
 from .decisions import Decision, Trajectory
-from .rendering import Reader, Rendering
+from .rendering import Reader, Rendering, calls_of
 
 
 class BadLesson(ValueError):
@@ -93,16 +93,3 @@ def lesson_trajectory(lesson: Lesson, rendering: Rendering) -> Trajectory:
         decisions=tuple(decisions),
         tokenised=True,
     )
-
-
-def calls_of(message: Json) -> list[Json]:
-    """What a message of an assistant calls, as `{"name", "args"}`."""
-    calls: Sequence[Json] = message.get("tool_calls") or ()
-    return [{"name": call["function"]["name"], "args": _arguments(call["function"]["arguments"])} for call in calls]
-
-
-def _arguments(text: Json) -> Json:
-    try:
-        return parse_json(text) if isinstance(text, str) and text.strip() else text or {}
-    except ValueError:
-        return {}

@@ -21,7 +21,7 @@ from .fewshot import FewShot, shots_of
 from .generating import Generator
 from .grammar import Vocabulary
 from .lessons import Lesson
-from .models import load
+from .models import Loaded, load
 from .playing import Draft, Told
 from .policy import PolicyServer, Seat
 from .runs import model_folder
@@ -66,9 +66,8 @@ class _Prompted(Policy):
         return FewShot(self.options, self._shots, (self.rendering, self._vocabulary, seat.sample))
 
 
-def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Tested:
-    """The policy in a folder of a model; with `lessons`, a few-shot baseline of them. Raises ModelError, RunError."""
-    loaded = load(model_folder(folder))
+def policy_of(loaded: Loaded, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Policy:
+    """A model as a player; with `lessons`, it is only shown them."""
     options = StudentOptions(
         model=loaded.name,
         weights=loaded.digest,
@@ -81,4 +80,9 @@ def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Less
     )
     server = PolicyServer(Generator(loaded.model, loaded.rendering.template.ends), rows=settings.rows)
     parts = server, loaded.rendering, options, settings.rows
-    return Tested(who, Policy(*parts) if lessons is None else _Prompted(*parts, lessons=lessons))
+    return Policy(*parts) if lessons is None else _Prompted(*parts, lessons=lessons)
+
+
+def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Tested:
+    """The policy in a folder of a model; with `lessons`, a few-shot baseline of them. Raises ModelError, RunError."""
+    return Tested(who, policy_of(load(model_folder(folder)), settings, lessons))

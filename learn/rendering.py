@@ -60,7 +60,7 @@ class Rendering:
         turns = [self._system(instructions, tools)]
         for message, ids in zip(chat, _own_ids(chat, written), strict=True):
             if message["role"] == "assistant" and ids is None:
-                ids = tuple(self.answer(_content(message), _calls(message)))
+                ids = tuple(self.answer(_content(message), calls_of(message)))
             turns.append(_turn(message) if ids is None else Turn("assistant", ids=ids))
         return self.template.opening(turns)
 
@@ -89,7 +89,8 @@ def _content(message: Json) -> str:
     return "" if content is None else str(content)
 
 
-def _calls(message: Json) -> list[Json]:
+def calls_of(message: Json) -> list[Json]:
+    """What a message of an assistant calls, as `{"name", "args"}`."""
     return [
         {"name": call["function"]["name"], "args": _arguments(call["function"]["arguments"])}
         for call in message.get("tool_calls") or ()
@@ -99,7 +100,7 @@ def _calls(message: Json) -> list[Json]:
 def _arguments(given: Json) -> Json:
     """Arguments as the chat format has them, a text of JSON. What cannot be read is what agents take it for: none."""
     if not isinstance(given, str):
-        return given
+        return given or {}
     try:
         return parse_json(given) if given.strip() else {}
     except ValueError:
@@ -107,7 +108,7 @@ def _arguments(given: Json) -> Json:
 
 
 def _said(message: Json) -> Said:
-    calls = (part for call in _calls(message) for part in (str(call["name"]), as_json(call["args"])))
+    calls = (part for call in calls_of(message) for part in (str(call["name"]), as_json(call["args"])))
     return (_content(message), *calls)
 
 

@@ -25,21 +25,17 @@ from ..events.log import Log
 from .collecting import Policy
 from .evaluating import Evaluation, write_evaluation
 from .experience import spoilt
-from .generating import Generator
 from .models import Loaded, load, weights_digest, write
 from .playing import Told, Unfinished, evaluate
-from .policies import Settings, Tested
-from .policy import BatchFailed, PolicyServer
+from .policies import Settings, Tested, policy_of
+from .policy import BatchFailed
 from .reproducing import tuning
 from .runs import MODEL, Run
 from .splits import Split, base_of
-from .student import StudentOptions
 from .together import CannotGoOn, everybodys, together
 from .training import OptimiserSettings, Trainer
 
 STATE = "trainer.pt"
-
-
 FIRST = 3
 """So many steps name the weights that came of them, for whoever makes them again."""
 
@@ -128,7 +124,7 @@ class Session:
 
     def policy(self, settings: Settings) -> Policy:
         """The model as it is now, as a player."""
-        return policy_of(self.loaded, self.trainer.model, settings)
+        return policy_of(self.loaded._replace(model=self.trainer.model, digest=self.digest), settings)
 
     def test(self, split: Split, testing: Testing, finished: Told) -> float | None:
         """Test the policy on a set for tuning, keep what came of it, and give the twin score; None elsewhere than in
@@ -149,7 +145,8 @@ class Session:
                 found = run_until_interrupted(partial(playing, split, log))
             except Unfinished as failed:
                 found = run_until_interrupted(partial(playing, _without(split, failed), log))
-            broken = {each.environment for each in found.scores if spoilt(log, each.episode)}
+            suspects = [each for each in found.scores if each.reason == "failed"]
+            broken = {each.environment for each in suspects if spoilt(log, each.episode)}
         scores = tuple(each for each in found.scores if each.environment not in broken)
         if not scores:
             raise CannotGoOn(f"in every environment of {split.says} somebody else than the policy fails")
@@ -216,19 +213,3 @@ def train(
 
 def _every(number: int, step: int) -> bool:
     return bool(number) and step % number == 0
-
-
-def policy_of(loaded: Loaded, model: Any, settings: Settings) -> Policy:
-    """A model as a player, its weights named by their digest as they are now."""
-    options = StudentOptions(
-        model=loaded.name,
-        weights=weights_digest(model),
-        tokenizer=loaded.rendering.digest,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        decisions=settings.decisions,
-        length=loaded.length,
-        wording=settings.wording,
-    )
-    server = PolicyServer(Generator(model, loaded.rendering.template.ends), rows=settings.rows)
-    return Policy(server, loaded.rendering, options, settings.rows)

@@ -50,10 +50,13 @@ def unpacked(text: str) -> tuple[float, ...]:
     return struct.unpack(f"<{len(raw) // 4}f", raw)
 
 
-def read_trajectory(log: Log, stream: str, rendering: Rendering) -> Trajectory:
-    """The agent's trajectory in an episode of a log. Raises NoTrajectory."""
+def read_trajectory(log: Log, stream: str, rendering: Rendering, events: Sequence[Event] | None = None) -> Trajectory:
+    """The agent's trajectory in an episode of a log. `events` are the episode's, where they are at hand.
+
+    Raises NoTrajectory.
+    """
     observed = {seen.seq: seen.content for seen in log.observations(stream)}
-    return trajectory(events_of(log, stream), observed, rendering, episode=stream)
+    return trajectory(events_of(log, stream) if events is None else events, observed, rendering, episode=stream)
 
 
 def trajectory(

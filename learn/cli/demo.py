@@ -86,7 +86,7 @@ def demo(out: Path, seed: int, quick: bool) -> int:
     """
     page = screen()
     with told():
-        pass
+        pass  # Without torch that is said now, and not after minutes of work.
     start = wall.monotonic()
     for number, (what, words) in enumerate(commands_of(out, seed, QUICK if quick else FULL), 1):
         say(page, (f"{number}. {what}", "bold"))

@@ -5,7 +5,7 @@ Knows options and logs. Does not know methods (`offline`), or how a training goe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 import click
 import msgspec
 
-from ...engine.cli.failures import Told
 from ...engine.cli.options import opened
 from ...engine.cli.root import warn
+from ..chats import logs_of
 from ..credit import CREDITS
 from ..splits import Split, base_of, for_training
 from .guard import MAIN, told
@@ -33,7 +33,7 @@ METHODS = ("awr", "dpo", "filtered", "weighted")
     required=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A log, or a folder of logs: of rollouts, demonstrations, anybody's episodes.",
+    help="A run, a log, or a folder of logs: of rollouts, demonstrations, anybody's episodes.",
 )
 @click.option("--method", type=click.Choice(METHODS), default="awr", help="awr (default), dpo, filtered, weighted.")
 @click.option("--credit", type=click.Choice(list(CREDITS)), default="uniform", help="Which decisions did it.")
@@ -69,7 +69,7 @@ def offline(
             length=shared["length"],
             **common(shared),
         )
-        paths = _logs(logs)
+        paths = [path for word in logs for path in logs_of(word)]
 
         def work(loaded: Any, val: Split | None) -> Work:
             lived = [each for path in paths for each in _lived(path, loaded.rendering, split, settings)]
@@ -88,16 +88,6 @@ def offline(
 
         about = {"logs": [str(path) for path in paths], **msgspec.to_builtins(settings)}
         return run_training("offline", model, split, settings, about, work, shared)
-
-
-def _logs(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in paths:
-        inside = sorted(path.glob("*.db")) if path.is_dir() else [path]
-        if not inside or not path.exists():
-            raise Told(f"there is no log in {path}: name a log, or a folder of *.db files")
-        found += inside
-    return found
 
 
 def _lived(path: Path, rendering: Any, split: Any, settings: Any) -> list[Any]:

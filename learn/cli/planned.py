@@ -91,9 +91,9 @@ def planned(
 ) -> None:
     """Measure how long it takes, say so if that was asked for, and refuse what takes too long."""
     from ..estimating import Estimate, learning_speed, played
-    from ..sessions import policy_of
+    from ..policies import policy_of
 
-    found = played(policy_of(loaded, loaded.model, work.playing), work.drafts)
+    found = played(policy_of(loaded, work.playing), work.drafts)
     tokens, samples = work.takes(found)
     tests = (2 + (steps // testing.every if testing.every else 0)) if val else 0
     tested = tests * len(val.worlds) * testing.trials * found.each if val else 0.0

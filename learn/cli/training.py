@@ -269,22 +269,9 @@ def run_training(
         together(accelerator, plan if MAIN else lambda: None)
     if shared["plan"]:
         return 0
-    config = {
-        "command": command,
-        "words": words_of(click.get_current_context()),
-        "model": str(model),
-        "weights": loaded.digest,
-        "train": {"path": split.path, "digest": split.digest},
-        "val": {"path": val.path, "digest": val.digest} if val else None,
-        "threads": shared["threads"],
-        "processes": accelerator.num_processes,
-        "length": loaded.length,
-        "mode": "lockstep",
-        "testing": msgspec.to_builtins(testing, enc_hook=str),
-        **about,
-    }
+    config = {**_config(command, model, loaded, split, val, testing, shared), "processes": accelerator.num_processes}
     as_json = shared["as_json"]
-    with begin(accelerator, shared["out"], config) as run, stopping() as stop:
+    with begin(accelerator, shared["out"], {**config, **about}) as run, stopping() as stop:
         session = Session(run, loaded, settings, accelerator)
         make = work.begin(session)
         with progress(settings.steps - session.done, as_json or not MAIN or command == "rl", "steps") as advance:
@@ -310,6 +297,30 @@ def run_training(
             warn("stopped. The same command goes on where this one was.")
         return INTERRUPTED
     return 0
+
+
+def _config(
+    command: str,
+    model: Path,
+    loaded: Any,
+    split: Split,
+    val: Split | None,
+    testing: Any,
+    shared: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a run says of itself, whatever it learns."""
+    return {
+        "command": command,
+        "words": words_of(click.get_current_context()),
+        "model": str(model),
+        "weights": loaded.digest,
+        "train": {"path": split.path, "digest": split.digest},
+        "val": {"path": val.path, "digest": val.digest} if val else None,
+        "threads": shared["threads"],
+        "length": loaded.length,
+        "mode": "lockstep",
+        "testing": msgspec.to_builtins(testing, enc_hook=str),
+    }
 
 
 def words_of(context: click.Context) -> list[str]:

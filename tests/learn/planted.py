@@ -27,10 +27,9 @@ from coworkenv.learn.lessons import read_lessons
 from coworkenv.learn.lexing import lesson_texts, train_tokenizer
 from coworkenv.learn.models import load, save
 from coworkenv.learn.pocket import Size, build
-from coworkenv.learn.policies import Settings, Tested
+from coworkenv.learn.policies import Settings, Tested, policy_of
 from coworkenv.learn.rendering import Rendering
 from coworkenv.learn.rl import Learner, RlSettings
-from coworkenv.learn.sessions import policy_of
 from coworkenv.learn.sft import SftSettings, course, make
 from coworkenv.learn.splits import read_split
 from coworkenv.learn.training import Trainer
@@ -144,7 +143,7 @@ class Planted:
             lessons=tuple(read_lessons(folder / "demos" / "accepted.jsonl")),
         )
         playing = Settings(temperature=settings.temperature, max_tokens=40, decisions=6)
-        self.policy = policy_of(loaded, loaded.model, playing)
+        self.policy = policy_of(loaded, playing)
         self.learner = Learner(Trainer(loaded.model, settings), self.policy, self.train, settings)
 
     def update(self, number: int) -> dict[str, float]:

@@ -21,10 +21,9 @@ from coworkenv.learn.credit import gae
 from coworkenv.learn.forking import written
 from coworkenv.learn.models import Loaded, weights_digest
 from coworkenv.learn.playing import Draft
-from coworkenv.learn.policies import Settings
+from coworkenv.learn.policies import Settings, policy_of
 from coworkenv.learn.rl import BadSettings, Experience, Learner, PolicyFailed, RlSettings, check_sampled
 from coworkenv.learn.samples import microbatches, samples
-from coworkenv.learn.sessions import policy_of
 from coworkenv.learn.splits import Split, base_of, read_split
 from coworkenv.learn.training import Trainer
 from coworkenv.worlds.world import World
@@ -42,9 +41,9 @@ def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
 def learner(split: Split, **given: Any) -> Learner:
     settings = RlSettings(**{**SMALL, **given})
     trainer = Trainer(llama(), settings)
-    loaded = Loaded(trainer.model, reading(), "tiny", "", 1024, {})
+    loaded = Loaded(trainer.model, reading(), "tiny", weights_digest(trainer.model), 1024, {})
     asked = Settings(temperature=settings.temperature, max_tokens=settings.max_tokens)
-    return Learner(trainer, policy_of(loaded, trainer.model, asked), split, settings)
+    return Learner(trainer, policy_of(loaded, asked), split, settings)
 
 
 def lived(given: Learner, update: int = 0, log: Log | None = None) -> Experience:
