@@ -127,7 +127,7 @@ def prepare(folder: Path, steps: int = 140) -> None:
     teach(folder / "demos", folder / "start", SftSettings(steps=steps, batch=8, lr=4e-3, warmup=10))
 
 
-LEARNING = RlSettings(lr=3e-4, steps=8, sets=6, rollouts=4, max_tokens=40)
+LEARNING = RlSettings(lr=3e-4, steps=14, sets=6, rollouts=4, max_tokens=40)
 """How the hack is found out."""
 
 
