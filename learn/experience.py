@@ -35,8 +35,8 @@ class Lived(msgspec.Struct, frozen=True, kw_only=True):
 
     rollout: Rollout
     score: EpisodeScore
-    malformed: int
-    """Calls that could not be read."""
+    readable: tuple[bool, ...]
+    """Of each call that the policy wrote, messages and waits among them, whether it could be read."""
 
     @property
     def exact(self) -> Fraction:
@@ -70,7 +70,7 @@ def _lived(log: Log, stream: str, rendering: Rendering, about: Mapping[str, Abou
         costs=earning.costs,
     )
     rollout = Rollout(trajectory=trajectory, rewards=tuple(map(float, earned)), gamma=earning.gamma)
-    return Lived(rollout=rollout, score=score, malformed=_malformed(events))
+    return Lived(rollout=rollout, score=score, readable=tuple(_readable(events)))
 
 
 def spoilt(log: Log, stream: str) -> str | None:
@@ -81,17 +81,16 @@ def spoilt(log: Log, stream: str) -> str | None:
     return None
 
 
-def _malformed(events: Sequence[Event]) -> int:
+def _readable(events: Sequence[Event]) -> list[bool]:
     answers = [event.body.answer for event in events if event.actor == AGENT and isinstance(event.body, EffectResolved)]
-    return sum("error" in call for answer in answers if isinstance(answer, dict) for call in answer.get("calls", ()))
+    return ["error" not in call for answer in answers if isinstance(answer, dict) for call in answer.get("calls", ())]
 
 
 def figures(lived: Sequence[Lived]) -> dict[str, float]:
-    """What is told of a batch of episodes: means over episodes, or over decisions where that is said."""
+    """What is told of a batch of episodes: means over episodes, or shares of all their decisions or calls."""
     if not lived:
         return {}
     decisions = [decision for each in lived for decision in each.rollout.trajectory.decisions]
-    calls = sum(each.score.calls for each in lived)
     checks: dict[str, list[bool]] = {}
     for each in lived:
         for name, passed in each.score.checks.items():
@@ -101,11 +100,11 @@ def figures(lived: Sequence[Lived]) -> dict[str, float]:
         "passed": _share(each.score.passed for each in lived),
         "gated": _share(each.score.gated for each in lived),
         "decisions": len(decisions) / len(lived),
-        "calls": calls / len(lived),
+        "calls": sum(each.score.calls for each in lived) / len(lived),
         "messages": sum(each.score.messages for each in lived) / len(lived),
         "tokens_written": sum(decision.tokens for decision in decisions) / len(lived),
         "truncated": _share(decision.stopped == "length" for decision in decisions),
-        "malformed": sum(each.malformed for each in lived) / max(1, calls),
+        "malformed": _share(not readable for each in lived for readable in each.readable),
         **{f"check/{name}": _share(passed) for name, passed in sorted(checks.items()) if len(passed) > 1},
     }
 
