@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from .bootstrap import Interval, NothingToCompare, Values, between_seeds, difference, over_seeds
-from .evaluating import Chosen, Evaluation, Kind, groups_of
+from .evaluating import Chosen, Evaluation, Kind, groups_of, without
 from .scores import METRICS, Metric, TwinSet, played, twin_sets, values_of
 
 
@@ -61,10 +61,14 @@ def at_budget(run: Sequence[Evaluation], budget: int) -> Evaluation:
 
 
 def compare(one: Method, other: Method, budget: int, *, seed: int = 0) -> Comparison:
-    """Paired differences over all, and by ring and family. Raises NothingToCompare."""
+    """Paired differences over all, and by ring and family, of what none of them left out. Raises NothingToCompare."""
     chosen = [[at_budget(run, budget) for run in method.runs] for method in (one, other)]
+    left_out = [name for runs in chosen for each in runs for name in each.left_out]
+    chosen = [without(runs, left_out) for runs in chosen]
     sets = [[twin_sets(each.scores) for each in runs] for runs in chosen]
     first = sets[0][0]
+    if not first:
+        raise NothingToCompare(f"{chosen[0][0].who}: there is no twin set in which no coworker failed")
     for each, found in zip([*chosen[0], *chosen[1]], [*sets[0], *sets[1]], strict=True):
         if played(found) != played(first):
             raise NothingToCompare(f"{chosen[0][0].who} and {each.who} were not tested on the same twin sets")

@@ -29,6 +29,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     who: str
     """A name for people: the run's folder, `explore`, …"""
     scores: tuple[EpisodeScore, ...]
+    left_out: tuple[str, ...] = ()
+    """Environments of which nothing is told, since somebody else than who was tested failed in them."""
     sets: dict[str, str] = {}
     """Digests of the sets that were played, by path."""
     weights: str = ""
@@ -99,6 +101,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     checks: dict[str, tuple[CheckRate, ...]]
     totals: dict[str, dict[str, float]]
     """By who was tested: means over episodes of calls, messages and tokens, and the share that tripped a gate."""
+    left_out: tuple[str, ...]
+    """Environments of which nothing is told, since a coworker failed in them with one of those who were tested."""
 
 
 def report(evaluations: Sequence[Evaluation], *, seed: int = 0) -> Report:
@@ -106,8 +110,11 @@ def report(evaluations: Sequence[Evaluation], *, seed: int = 0) -> Report:
 
     Raises NothingToCompare where not all were tested on the same variants of the same twin sets.
     """
+    left_out = [name for each in evaluations for name in each.left_out]
+    evaluations = without(evaluations, left_out)
     if not evaluations or not all(each.scores for each in evaluations):
-        raise NothingToCompare("there is no episode to score")
+        spoilt = f": in every environment a coworker failed, such as {left_out[0]}" if left_out else ""
+        raise NothingToCompare(f"there is no episode to score{spoilt}")
     sets = {each.who: twin_sets(each.scores) for each in evaluations}
     if len(sets) < len(evaluations):
         raise NothingToCompare("two who were tested have the same name, so a table could not tell them apart")
@@ -120,7 +127,17 @@ def report(evaluations: Sequence[Evaluation], *, seed: int = 0) -> Report:
         groups=tuple(_group(chosen, sets, seed) for chosen in groups_of(first)),
         checks={each.who: check_rates(each.scores) for each in evaluations},
         totals={each.who: totals(each.scores) for each in evaluations},
+        left_out=tuple(sorted(set(left_out))),
     )
+
+
+def without(evaluations: Iterable[Evaluation], environments: Iterable[str]) -> list[Evaluation]:
+    """Evaluations without the twin sets of these environments."""
+    names = frozenset(environments)
+    return [
+        msgspec.structs.replace(each, scores=tuple(score for score in each.scores if score.environment not in names))
+        for each in evaluations
+    ]
 
 
 def groups_of(sets: Sequence[TwinSet]) -> list[Chosen]:

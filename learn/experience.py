@@ -12,7 +12,7 @@ import msgspec
 
 from ..engine.plan import document_of
 from ..events.coherence import events_of
-from ..events.event import AGENT, ActorFailed, EffectResolved, Event
+from ..events.event import AGENT, EffectResolved, Event
 from ..events.log import Log
 from .credit import Rollout
 from .rendering import Rendering
@@ -71,14 +71,6 @@ def _lived(log: Log, stream: str, rendering: Rendering, about: Mapping[str, Abou
     )
     rollout = Rollout(trajectory=trajectory, rewards=tuple(map(float, earned)), gamma=earning.gamma)
     return Lived(rollout=rollout, score=score, readable=tuple(_readable(events)))
-
-
-def spoilt(log: Log, stream: str) -> str | None:
-    """Why an episode that ended says nothing of the policy: somebody else in it failed. None for one that does."""
-    for event in events_of(log, stream):
-        if isinstance(event.body, ActorFailed) and event.actor != AGENT:
-            return f"{event.actor} failed: {event.body.error} {event.body.message}".rstrip()
-    return None
 
 
 def _readable(events: Sequence[Event]) -> list[bool]:

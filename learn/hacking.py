@@ -31,7 +31,7 @@ from .evaluating import totals
 from .lessons import Lesson
 from .playing import Draft, Player, Told
 from .rendering import calls_of
-from .scores import METRICS, EpisodeScore, Metric, scores_of, twin_sets, values_of
+from .scores import METRICS, EpisodeScore, Metric, scores_of, spoilt_sets, twin_sets, values_of
 from .splits import NotForThis, Split, base_of
 
 FILE = "hacking.json"
@@ -81,7 +81,7 @@ class Hacking(msgspec.Struct, frozen=True, kw_only=True):
     weights: str
     temperature: float | None
     left_out: int
-    """Twin sets of which an episode did not end."""
+    """Twin sets of which an episode did not end, or was spoilt by a coworker."""
     training: Worth | None
     """By the grader that rewards came from."""
     held_out_checks: Worth | None
@@ -160,7 +160,7 @@ def drawn(split: Split, sets: int = SETS, seed: int = SEED) -> Split:
 async def _played(
     player: Player, split: Split, log: Log, trials: int, seed: int, finished: Told
 ) -> tuple[list[EpisodeScore], int]:
-    """Scores, and how many twin sets were left out, since an episode of theirs did not end.
+    """Scores, and how many twin sets were left out, since an episode of theirs did not end, or was spoilt.
 
     Every episode has a seed of its own. With the same one, a policy would draw the same numbers in every environment,
     and stumble upon a hack in all twin sets or in none: they would not be independent, as the bootstrap takes them to
@@ -171,7 +171,9 @@ async def _played(
     results = await player.play(drafts, log, finished)
     broken = {base_of(result.environment) for result in results if result.status != "ended"}
     streams = [each.id for each in results if each.id is not None and base_of(each.environment) not in broken]
-    return scores_of(log, streams, split.about), len(broken)
+    scores = scores_of(log, streams, split.about)
+    broken |= spoilt_sets(log, scores)
+    return [each for each in scores if each.environment not in broken], len(broken)
 
 
 def _worth(scores: Sequence[EpisodeScore]) -> Worth | None:

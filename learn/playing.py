@@ -20,7 +20,7 @@ from ..worlds.world import World
 from .evaluating import Evaluation
 from .lessons import Lesson
 from .memoriser import memoriser
-from .scores import EpisodeScore, scores_of
+from .scores import EpisodeScore, scores_of, spoilt_sets
 from .splits import NotForThis, Split, base_of
 
 
@@ -136,7 +136,8 @@ async def evaluate(
 ) -> Evaluation:
     """Test a player. `log` is being written to; `graders` grade instead of the environments' own, by id.
 
-    Raises Unfinished; the same again goes on.
+    Twin sets of which an episode was spoilt by somebody else are left out whole, and named. Raises Unfinished; the same
+    again goes on.
     """
     scores: list[EpisodeScore] = []
     for split in splits:
@@ -145,9 +146,11 @@ async def evaluate(
         if len(streams) < len(results):
             raise Unfinished(player.who, [result for result in results if result.status != "ended"])
         scores += scores_of(log, streams, split.about, graders)
+    broken = spoilt_sets(log, scores)
     return Evaluation(
         who=player.who,
-        scores=tuple(scores),
+        scores=tuple(each for each in scores if each.environment not in broken),
+        left_out=tuple(sorted(broken)),
         sets={split.path: split.digest for split in splits},
         weights=player.weights,
         temperature=player.temperature,

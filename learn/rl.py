@@ -24,7 +24,7 @@ from ..worlds.world import World
 from .batches import Batch, Scored
 from .collecting import Policy
 from .credit import CREDITS, Credit, by_values
-from .experience import Earning, Lived, figures, read_experience, spoilt
+from .experience import Earning, Lived, figures, read_experience
 from .forking import SEEDS, Written, continued, forked, written
 from .losses import Loss, grpo, kl_penalty, ppo_clip, reinforce, value_loss
 from .models import weights_digest
@@ -33,6 +33,7 @@ from .policy import BatchFailed
 from .processing import PROCESSES, Process, clipped, flat
 from .reference import with_reference
 from .samples import Sample, samples, sequences, split, trained
+from .scores import spoilt
 from .sft import chosen
 from .splits import Split, base_of
 from .together import CannotGoOn, everybodys

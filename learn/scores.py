@@ -20,7 +20,16 @@ import msgspec
 
 from ..engine.plan import document_of, world_from
 from ..events.coherence import events_of
-from ..events.event import AGENT, EffectResolved, EpisodeEnded, EpisodeStarted, Event, MessageSent, ToolCalled
+from ..events.event import (
+    AGENT,
+    ActorFailed,
+    EffectResolved,
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    MessageSent,
+    ToolCalled,
+)
 from ..events.log import Log
 from ..worlds.checks.scoring import Rubric
 from ..worlds.world import World
@@ -123,6 +132,19 @@ def score_of(
         checks={verdict.name: verdict.passed for verdict in applying},
         reason=last.reason if isinstance(last, EpisodeEnded) else "",
     )
+
+
+def spoilt(log: Log, stream: str) -> str | None:
+    """Why an episode that ended says nothing of the agent: somebody else in it failed. None for one that does."""
+    for event in events_of(log, stream):
+        if isinstance(event.body, ActorFailed) and event.actor != AGENT:
+            return f"{event.actor} failed: {event.body.error} {event.body.message}".rstrip()
+    return None
+
+
+def spoilt_sets(log: Log, scores: Iterable[EpisodeScore]) -> frozenset[str]:
+    """Environments of which an episode, of whatever twin, says nothing of the agent."""
+    return frozenset(each.environment for each in scores if each.reason == "failed" and spoilt(log, each.episode))
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,6 @@ from ..engine.cli.options import opened
 from ..events.log import Log
 from .collecting import Policy
 from .evaluating import Evaluation, write_evaluation
-from .experience import spoilt
 from .models import Loaded, load, weights_digest, write
 from .playing import Told, Unfinished, evaluate
 from .policies import Settings, Tested, policy_of
@@ -145,20 +144,20 @@ class Session:
                 found = run_until_interrupted(partial(playing, split, log))
             except Unfinished as failed:
                 found = run_until_interrupted(partial(playing, _without(split, failed), log))
-            suspects = [each for each in found.scores if each.reason == "failed"]
-            broken = {each.environment for each in suspects if spoilt(log, each.episode)}
-        scores = tuple(each for each in found.scores if each.environment not in broken)
-        if not scores:
+        if not found.scores:
             raise CannotGoOn(f"in every environment of {split.says} somebody else than the policy fails")
+        scored = {each.environment for each in found.scores}
         found = msgspec.structs.replace(
-            found, scores=scores, update=self.done, sampled=self.sampled, seed=int(str(self.run.config.get("seed", 0)))
+            found,
+            left_out=tuple(sorted(split.about.keys() - scored)),
+            update=self.done,
+            sampled=self.sampled,
+            seed=int(str(self.run.config.get("seed", 0))),
         )
         write_evaluation(self.run.folder / "evaluations" / f"{self.done:06d}.json", found)
-        told = tuning(scores)
-        left = len(split.about) - len({each.environment for each in scores})
-        self.run.metric(
-            {"step": self.done, "sampled": self.sampled, **told, **({"val/left_out": left} if left else {})}
-        )
+        told = tuning(found.scores)
+        left = {"val/left_out": len(found.left_out)} if found.left_out else {}
+        self.run.metric({"step": self.done, "sampled": self.sampled, **told, **left})
         return told["val/twin"]
 
 

@@ -112,7 +112,10 @@ def evaluate(
     except Unfinished as unfinished:
         warn(str(unfinished))
         return 1
-    found = report(evaluations)
+    try:
+        found = report(evaluations)
+    except NothingToCompare as error:
+        raise Told(str(error)) from None
     _write(out, evaluations, found)
     _tell(found, out, as_json)
     return 0
@@ -222,7 +225,8 @@ def _tell(found: Report, out: Path, as_json: bool) -> None:
         for group in found.groups:
             print_json({"type": "group", **msgspec.to_builtins(group)})
         print_json({"type": "checks", **msgspec.to_builtins(found.checks)})
-        print_json({"type": "summary", "who": list(found.who), "totals": found.totals, "folder": str(out)})
+        told = {"totals": found.totals, "left_out": list(found.left_out), "folder": str(out)}
+        print_json({"type": "summary", "who": list(found.who), **told})
         return
     console = screen()
     mine, *others = found.who
@@ -231,6 +235,10 @@ def _tell(found: Report, out: Path, as_json: bool) -> None:
     if others:
         _print_ahead(console, found.groups, others)
     _print_checks(console, found)
+    if found.left_out:
+        names = ", ".join(map(printable, found.left_out[:3])) + (", …" if len(found.left_out) > 3 else "")
+        sets = "set" if len(found.left_out) == 1 else "sets"
+        say(console, f"left out, since a coworker failed: {len(found.left_out)} twin {sets} ({names})")
     say(console, "in ", (printable(str(out)), "cyan"), f": {FILE}, {REPORT}, {LOG}")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+import msgspec
 import pytest
 
 from coworkenv.learn.bootstrap import NothingToCompare
 from coworkenv.learn.comparing import Method, at_budget, budget_of, compare
-from coworkenv.learn.evaluating import Evaluation
+from coworkenv.learn.evaluating import Evaluation, without
 from tests.learn.scoring import scored
 
 
@@ -28,6 +29,16 @@ def run(gain: float, *, seed: int | None = 0, budgets=(0, 1000, 2000), sets: int
         )
         found.append(Evaluation(who=f"run {seed}", scores=scores, seed=seed, sampled=sampled))
     return tuple(found)
+
+
+def test_what_one_of_them_left_out_is_compared_of_none():
+    whole, some = run(0.1), [msgspec.structs.replace(each, left_out=("e03",)) for each in run(0.1)]
+    found = compare(Method("whole", (whole,)), Method("some", (tuple(without(some, ["e03"])),)), 2000)
+    assert found.differences[0].ahead.clusters == 11
+    assert found.differences[0].ahead.estimate == 0
+    nothing = tuple(msgspec.structs.replace(each, left_out=tuple(f"e{n:02d}" for n in range(12))) for each in whole)
+    with pytest.raises(NothingToCompare, match="no twin set in which no coworker failed"):
+        compare(Method("whole", (whole,)), Method("nothing", (nothing,)), 2000)
 
 
 def test_they_are_compared_where_both_have_sampled_as_much():

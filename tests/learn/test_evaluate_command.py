@@ -13,6 +13,7 @@ import pytest
 
 from coworkenv.engine.cli import main
 from coworkenv.engine.cli.places import examples
+from coworkenv.learn import playing
 from coworkenv.learn.evaluating import FOLDER, Evaluation, read_evaluation, write_evaluation
 from coworkenv.learn.scores import twin_sets
 from coworkenv.learn.splits import openings, read_split
@@ -21,6 +22,7 @@ from coworkenv.worlds.synth.manifest import manifest, member, write_manifest
 from tests.learn.scoring import scored
 from tests.learn.small import model
 from tests.learn.teaching import lessons
+from tests.learn.test_rl import break_coworkers
 
 
 @pytest.fixture
@@ -114,6 +116,24 @@ def test_a_model_is_tested_beside_what_it_does_when_it_is_only_shown_how(cli):
     assert found.temperature == 1
     assert sum(each.tokens for each in found.scores) > 0
     assert Path("evaluation/baselines/few-shot-model.json").exists()
+
+
+def test_what_a_coworker_spoils_is_left_out_for_everybody_and_counted(cli, monkeypatch):
+    """The twin set whole, though only one of its variants breaks; the coworker is no fault of who is tested."""
+    broken, kept = (base for base in read_split("val-iid.yaml").about)
+    break_coworkers(monkeypatch, lambda name: name == broken, playing)
+    words = ("evaluate", "--set", "val-iid.yaml", "-b", "oracle", "-b", "noop")
+    code, out, _ = cli(*words, "--json")
+    assert code == 0
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (lines[0]["sets"], lines[-1]["left_out"]) == (1, [broken])
+    assert lines[0]["values"]["oracle"]["score"]["estimate"] == 1
+    assert {each.environment for each in read_evaluation(Path("evaluation/evaluation.json")).scores} == {kept}
+    assert f"left out, since a coworker failed: 1 twin set ({broken})" in " ".join(cli(*words)[1].split())
+    break_coworkers(monkeypatch, lambda name: True, playing)
+    code, _, err = cli(*words, "--out", "nothing")
+    assert code == 2
+    assert "in every environment a coworker failed" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,18 @@ def test_those_who_played_different_sets_are_not_compared():
         report([])
 
 
+def test_what_a_coworker_has_spoilt_for_one_is_reported_of_nobody_and_named():
+    mine = Evaluation(who="mine", scores=tuple(LOANS), left_out=("leave/2",))
+    other = Evaluation(who="other", scores=tuple(LOANS + LEAVE))
+    found = report([mine, other])
+    assert found.left_out == ("leave/2",)
+    assert found.groups[0].sets == 1
+    assert found.checks["other"] == found.checks["mine"]
+    assert report([other]).left_out == ()
+    with pytest.raises(NothingToCompare, match="in every environment a coworker failed, such as leave/2"):
+        report([Evaluation(who="nobody", scores=(), left_out=("leave/2",)), other])
+
+
 def test_kinds_of_checks():
     names = ["done-t1", "g3-not-t2", "once", "c3-reported-t14", "f2-charge-t5", "d3-outcome-one", "line-3"]
     assert [kind_of(name) for name in names] == [

@@ -18,6 +18,7 @@ from coworkenv.engine.enacting import Enacted
 from coworkenv.engine.rollouts import Result
 from coworkenv.events.log import Log
 from coworkenv.events.memory import MemoryLog
+from coworkenv.learn import playing
 from coworkenv.learn.cli.hacking import held_out_of
 from coworkenv.learn.cli.training import rl
 from coworkenv.learn.hacking import (
@@ -52,6 +53,7 @@ from tests.learn.planted import (
 )
 from tests.learn.scoring import scored
 from tests.learn.teaching import lessons
+from tests.learn.test_rl import break_coworkers
 
 TEXTS = st.text(alphabet="ab c.", max_size=12)
 
@@ -157,6 +159,17 @@ def test_twin_sets_that_cannot_be_played_are_left_out_and_counted(folder: Path) 
     assert none.left_out == len(ABOUT)
     assert none.training is None
     assert NOTHING in none.notes
+
+
+def test_twin_sets_that_a_coworker_spoils_are_left_out_and_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_coworkers(monkeypatch, lambda name: name == "desk.close/lamp", playing)
+    some = found(folder, HeldOut(checks=read_split(folder / "true.yaml")), trials=1)
+    assert some.left_out == 1
+    assert some.training is not None
+    assert some.held_out_checks is not None
+    assert some.training.sets == some.held_out_checks.sets == len(ABOUT) - 1
 
 
 def test_twin_sets_are_drawn_whole_and_always_the_same(folder: Path) -> None:

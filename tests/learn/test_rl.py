@@ -155,11 +155,13 @@ class Broken:
         raise RuntimeError("somebody's code is broken")
 
 
-def break_coworkers(monkeypatch: pytest.MonkeyPatch, which: Any) -> None:
+def break_coworkers(monkeypatch: pytest.MonkeyPatch, which: Any, players: Any = collecting) -> None:
+    """Have the coworkers of certain worlds raise, for the players of a module."""
+
     def build(world: World) -> Any:
         return {name: Broken() for name in world.people} if which(world.id) else build_coworkers(world)
 
-    monkeypatch.setattr(collecting, "build_coworkers", build)
+    monkeypatch.setattr(players, "build_coworkers", build)
 
 
 def test_a_twin_set_of_which_one_raises_is_left_out_whole_and_counted(
