@@ -6,11 +6,12 @@ there is: scores are read on the way, chats when somebody wants them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,19 +23,21 @@ from ..engine.plan import EpisodeError
 from ..engine.transcripts import transcript
 from ..events.coherence import events_of
 from ..events.event import Json
+from ..events.log import Log, StreamRow
 from .lessons import BadLesson
-from .runs import Run, is_run
+from .runs import ROLLOUTS, is_run, taught_by
 from .scores import score_of
 from .splits import About, base_of
 
 LINES = ".jsonl"
-TESTS = "val-"
-"""How the names of a run's logs begin that hold its tests: nobody learns from those."""
+FORKS = "are forks: what one begins with is its parent's"
 _HARMLESS: tuple[Reason, ...] = ("duplicate", "share", "not graded")
 """Reasons for which a demonstration is rejected that do not make it a bad example."""
 
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
+LeftOut: TypeAlias = Counter[str]
+"""How much was of no use, by the reason."""
 
 
 class Chat(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,26 +95,34 @@ def files_of(path: Path) -> list[Path]:
 
 
 def logs_of(path: Path) -> list[Path]:
-    """Only logs: those of rollouts of a run, without its tests; that of demonstrations; all of a folder. Raises
-    BadLesson."""
+    """Only logs: those of a run that it has learnt from; that of demonstrations; all of a folder. Raises BadLesson."""
     if path.is_file() and path.suffix != LINES:
         return [path]
-    if is_run(path):
-        found = [log for log in Run.open(path).logs() if not log.name.startswith(TESTS)]
-    elif (path / LOG).is_file():
-        found = [path / LOG]
-    else:
-        found = sorted(path.glob("*.db")) if path.is_dir() else []
+    if (path / LOG).is_file():
+        return [path / LOG]
+    folder = path / ROLLOUTS if is_run(path) else path
+    found = sorted(folder.glob("*.db")) if folder.is_dir() else []
+    if is_run(folder.resolve().parent):
+        found = [log for log in found if taught_by(log)]
     if not found:
         what = "is a file of chats, not a log" if path.is_file() else "holds no episodes"
         raise BadLesson(f"{path} {what}: name a run, a log, a folder of logs, or what `learn demos` made")
     return found
 
 
-def chats(paths: Sequence[Path], about: Mapping[str, About]) -> Iterator[Found]:
+def episodes_of(log: Log, left_out: LeftOut) -> Iterator[StreamRow]:
+    """Ended episodes of a log that may be learnt from. Forks are not: two of a parent would teach the same twice."""
+    for row in log.rows(kind="episode", status="ended"):
+        if row.parent:
+            left_out[FORKS] += 1
+        else:
+            yield row
+
+
+def chats(paths: Sequence[Path], about: Mapping[str, About], left_out: LeftOut) -> Iterator[Found]:
     """All chats in files and logs, in their order. Raises BadLesson, NotGraded."""
     for path in paths:
-        yield from _in_file(path) if path.suffix == LINES else _in_log(path, about)
+        yield from _in_file(path) if path.suffix == LINES else _in_log(path, about, left_out)
 
 
 def _in_file(path: Path) -> Iterator[Found]:
@@ -161,11 +172,9 @@ def _fraction(text: str | None) -> Fraction | None:
         return None
 
 
-def _in_log(path: Path, about: Mapping[str, About]) -> Iterator[Found]:
+def _in_log(path: Path, about: Mapping[str, About], left_out: LeftOut) -> Iterator[Found]:
     with opened(str(path)) as log:
-        for row in log.rows(kind="episode", status="ended"):
-            if row.parent:  # What a fork begins with is its parent's.
-                continue
+        for row in episodes_of(log, left_out):
             events = events_of(log, row.id)
             try:
                 transcript(events)

@@ -10,7 +10,6 @@ they were read and sampled.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -18,13 +17,11 @@ import msgspec
 
 from ..agents.answers import parse_json
 from ..events.event import Json
-from .chats import Found
+from .chats import Found, LeftOut
 from .decisions import Decision, Trajectory
 from .experience import Lived
 
 Row: TypeAlias = dict[str, Any]
-LeftOut: TypeAlias = Counter[str]
-"""How many chats were of no use, by the reason."""
 
 NOT_GOOD = "are no good example"
 UNLEARNT = "show a mistake before it is made good, and TRL would teach the mistake too"

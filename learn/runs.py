@@ -33,6 +33,8 @@ CONFIG, METRICS, CHECKPOINTS, ROLLOUTS, PLOTS = "config.json", "metrics.jsonl", 
 MODEL = "model"
 """Of a checkpoint: the folder of weights and tokenizer."""
 STATE = "checkpoint.json"
+TESTS, HACKING = "val-", "hacking"
+"""Of logs that nobody learns from: how the names of tests begin, and the one in which the hacking gap was measured."""
 _LOCK = ".lock"
 _NAME = re.compile(r"step-(\d{6,})")
 
@@ -250,6 +252,11 @@ class Run:
 def is_run(path: Path) -> bool:
     """Whether a folder is a run's. Models have a config.json, too, but no checkpoints and no metrics."""
     return (path / CONFIG).is_file() and ((path / CHECKPOINTS).is_dir() or (path / METRICS).exists())
+
+
+def taught_by(log: Path) -> bool:
+    """Whether a log of a run is one that it has learnt from: of rollouts, not of tests or of the hacking gap."""
+    return not log.stem.startswith(TESTS) and log.stem != HACKING
 
 
 def model_folder(path: Path, which: Which = "best") -> Path:

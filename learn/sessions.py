@@ -29,7 +29,7 @@ from .playing import Told, Unfinished, evaluate
 from .policies import Settings, Tested, policy_of
 from .policy import BatchFailed
 from .reproducing import tuning
-from .runs import MODEL, Run
+from .runs import MODEL, TESTS, Run
 from .splits import Split, base_of
 from .together import CannotGoOn, everybodys, together
 from .training import OptimiserSettings, Trainer
@@ -139,7 +139,7 @@ class Session:
             async with log.writing():
                 return await evaluate(tested, [given], log, trials=testing.trials, seed=testing.seed, finished=finished)
 
-        with self.log(f"val-{self.done:06d}") as log:
+        with self.log(f"{TESTS}{self.done:06d}") as log:
             try:
                 found = run_until_interrupted(partial(playing, split, log))
             except Unfinished as failed:

@@ -18,9 +18,9 @@ from ...engine.cli.root import warn
 from ...engine.cli.screen import print_json, say, screen
 from ...engine.files import writing_whole
 from ...engine.printable import printable
-from ..chats import Found, chats, files_of, logs_of
+from ..chats import Found, LeftOut, chats, episodes_of, files_of, logs_of
 from ..experience import Earning, Lived, read_experience
-from ..exporting import LeftOut, Row, line, preference, sft, trajectories
+from ..exporting import Row, line, preference, sft, trajectories
 from ..lessons import BadLesson
 from ..runs import is_run
 from ..scores import NotGraded
@@ -67,7 +67,7 @@ def export(
     left_out: LeftOut = Counter()
     try:
         made = (
-            _trajectories(source, model, split)
+            _trajectories(source, model, split, left_out)
             if format_ == "trajectories"
             else _chats(source, format_, split, left_out)
         )
@@ -95,7 +95,7 @@ def _split(train: str | None, everything: bool) -> Split | None:
 
 
 def _chats(source: Path, format_: str, split: Split | None, left_out: LeftOut) -> Iterator[Row]:
-    found = _checked(chats(files_of(source), _about(split)), split, source)
+    found = _checked(chats(files_of(source), _about(split), left_out), split, source)
     return sft(found, left_out) if format_ == "sft" else preference(found, left_out)
 
 
@@ -106,7 +106,7 @@ def _checked(found: Iterator[Found], split: Split | None, source: Path) -> Itera
         yield each
 
 
-def _trajectories(source: Path, model: Path | None, split: Split | None) -> Iterator[Row]:
+def _trajectories(source: Path, model: Path | None, split: Split | None, left_out: LeftOut) -> Iterator[Row]:
     """Rows of token-exact trajectories; needs a tokenizer, and so torch."""
     logs = logs_of(source)
     if model is None and not is_run(source):
@@ -116,14 +116,12 @@ def _trajectories(source: Path, model: Path | None, split: Split | None) -> Iter
         from ..runs import model_folder
 
         rendering = read_rendering(model_folder(model or source))
-    return trajectories(each for log in logs for each in _lived(log, rendering, split, source))
+    return trajectories(each for log in logs for each in _lived(log, rendering, split, source, left_out))
 
 
-def _lived(path: Path, rendering: Any, split: Split | None, source: Path) -> Iterator[Lived]:
+def _lived(path: Path, rendering: Any, split: Split | None, source: Path, left_out: LeftOut) -> Iterator[Lived]:
     with opened(str(path)) as log:
-        for row in log.rows(kind="episode", status="ended"):
-            if row.parent:  # What a fork begins with is its parent's.
-                continue
+        for row in episodes_of(log, left_out):
             if split:
                 check_from([base_of(row.environment)], split, str(source))
             _check_tokenizer(next(log.read(row.id)).body, rendering, path)

@@ -21,11 +21,9 @@ from ...events.log import Log
 from ..hacking import Hacking, HeldOut, drawn, graders_of, hacking, read_hacking, write_hacking
 from ..lessons import Lesson
 from ..policies import Settings, Tested
-from ..runs import Run
+from ..runs import HACKING, Run
 from ..splits import NotForThis, Split, read_split, run_of, write_opening
 from .evaluate import lessons_of
-
-LOG = "hacking"
 
 
 def held_out_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,7 +84,7 @@ def _measure(session: Any, train: Split, held_out: HeldOut, settings: Settings, 
             async with log.writing():
                 return await hacking(player, train, log, held_out, finished=lambda _: advance())
 
-        with session.log(LOG) as log, progress(episodes, quiet) as advance:
+        with session.log(HACKING) as log, progress(episodes, quiet) as advance:
             found = run_until_interrupted(partial(playing, advance, log))
         write_hacking(session.run.folder, found)
     if not quiet:

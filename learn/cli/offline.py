@@ -5,6 +5,7 @@ Knows options and logs. Does not know methods (`offline`), or how a training goe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 
 from ...engine.cli.options import opened
 from ...engine.cli.root import warn
-from ..chats import logs_of
+from ..chats import LeftOut, episodes_of, logs_of
 from ..credit import CREDITS
 from ..splits import Split, base_of, for_training
 from .guard import MAIN, told
@@ -72,7 +73,10 @@ def offline(
         paths = [path for word in logs for path in logs_of(word)]
 
         def work(loaded: Any, val: Split | None) -> Work:
-            lived = [each for path in paths for each in _lived(path, loaded.rendering, split, settings)]
+            left_out: LeftOut = Counter()
+            lived = [each for path in paths for each in _lived(path, loaded.rendering, split, settings, left_out)]
+            for reason, count in left_out.items() if MAIN else ():
+                warn(f"left out: {count} that {reason}")
             found = units(lived, settings)
             if found.left_out and MAIN:
                 warn(f"{found.left_out} of {len(lived)} episodes are of no use to `{method}`")
@@ -90,13 +94,12 @@ def offline(
         return run_training("offline", model, split, settings, about, work, shared)
 
 
-def _lived(path: Path, rendering: Any, split: Any, settings: Any) -> list[Any]:
+def _lived(path: Path, rendering: Any, split: Any, settings: Any, left_out: LeftOut) -> list[Any]:
     """Ended episodes of a log, of environments in the set."""
     from ..experience import read_experience
 
     with opened(str(path)) as log:
-        rows = log.rows(kind="episode", status="ended")
-        streams = [row.id for row in rows if base_of(row.environment) in split.about]
+        streams = [row.id for row in episodes_of(log, left_out) if base_of(row.environment) in split.about]
         return read_experience(log, streams, rendering, split.about, settings.earning)
 
 

@@ -1,0 +1,80 @@
+"""`learn offline`: which episodes of a log are learnt from, by every method."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coworkenv.engine.cli import main
+from coworkenv.engine.cli.options import opened
+from coworkenv.learn.chats import logs_of
+from coworkenv.learn.cli.offline import METHODS
+from coworkenv.learn.runs import Run
+from tests.learn.workshop import RL, SHARED, furnish
+
+OFFLINE = ("offline", "model", "--steps", "2", "--batch", "2", "--batch-tokens", "256", *SHARED)
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has learnt from rollouts and their continuations, was tested, and had its hacking gap measured."""
+    folder = furnish(tmp_path_factory.mktemp("workshop"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        words = ("--updates", "1", "--credit", "forks", "--forks", "1", "--val", "val.yaml", "--out", "run")
+        assert main(["learn", *RL, *words]) == 0
+    return folder
+
+
+@pytest.fixture
+def cli(furnished: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
+    monkeypatch.chdir(furnished)
+
+    def typed(*words: str) -> tuple[int, list[dict[str, Any]], str]:
+        capfd.readouterr()
+        code = main(["learn", *words])
+        captured = capfd.readouterr()
+        return code, [json.loads(line) for line in captured.out.splitlines()], " ".join(captured.err.split())
+
+    return typed
+
+
+@pytest.mark.parametrize("given", ["run", "run/rollouts"])
+def test_tests_the_hacking_gap_and_forks_are_not_learnt_from(given: str, cli: Any, tmp_path: Path) -> None:
+    assert {path.name for path in Run.open(Path("run")).logs()} > {"hacking.db", "000000-0.db"}
+    [path] = logs_of(Path(given))
+    assert path.name == "000000-0.db"
+    with opened(str(path)) as log:
+        forks = sum(bool(row.parent) for row in log.rows(kind="episode", status="ended"))
+    assert forks > 0
+    code, _, err = cli(*OFFLINE, "--logs", given, "--out", str(tmp_path / "out"))
+    assert code == 0, err
+    assert f"left out: {forks} that are forks" in err
+    assert Run.open(tmp_path / "out").config["logs"] == [str(path)]
+
+
+def test_what_is_no_run_may_name_its_logs_as_it_likes(tmp_path: Path) -> None:
+    names = ["hacking.db", "val-1.db"]
+    for name in names:
+        (tmp_path / name).touch()
+    assert [path.name for path in logs_of(tmp_path)] == names
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_learns_from_the_rollouts_of_a_run(method: str, cli: Any, tmp_path: Path) -> None:
+    code, lines, err = cli(*OFFLINE, "--method", method, "--logs", "run", "--out", str(tmp_path / "out"))
+    assert code == 0, err
+    assert [line["step"] for line in lines if line["type"] == "step"] == [1, 2]
+
+
+def test_forks_are_not_exported_and_counted(cli: Any, tmp_path: Path) -> None:
+    words = ("--format", "trajectories", "--train", "train.yaml", "--out", str(tmp_path / "rows"), "--json")
+    code, [told], err = cli("export", "run", *words)
+    assert code == 0, err
+    [(reason, count)] = told["left_out"].items()
+    assert reason.startswith("are forks")
+    assert told["rows"] == 12
+    assert count > 0
