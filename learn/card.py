@@ -21,9 +21,10 @@ from ..events.event import Json
 from ..events.sqlite import SqliteLog
 from .bootstrap import Interval
 from .evaluating import Evaluation, evaluations_in, report
+from .hacking import Hacking, read_hacking
 from .planning import gib, spoken
 from .runs import CONFIG, Run
-from .scores import METRICS
+from .scores import METRICS, Metric
 from .splits import openings
 
 FILES = "card.md", "card.json"
@@ -62,6 +63,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last evaluation while it was trained, by ring and family, then by metric."""
     before: dict[str, Interval]
     """Of the first one, over all."""
+    hacking: dict[str, dict[Metric, Interval]]
+    """Of the hacking gap, by what the same policy was graded by, then by metric; empty where it was not measured."""
+    unknown: tuple[str, ...]
+    """What is not known of it, and why."""
     notes: tuple[str, ...]
     config: dict[str, Json]
 
@@ -82,6 +87,7 @@ def card(
     for opening in openings(run.folder):
         found[opening.ring or "no ring"] = found.get(opening.ring or "no ring", 0) + 1
     logs = {path.stem: _log(path) for path in run.logs()}
+    hacking = read_hacking(run.folder)
     return Card(
         name=run.folder.resolve().name,
         command=str(config.get("command", "")),
@@ -99,6 +105,8 @@ def card(
         openings=found,
         scores=_scores(evaluations[-1:]),
         before=_scores(evaluations[:1]).get("all", {}),
+        hacking=_hacking(hacking) if hacking else {},
+        unknown=hacking.notes if hacking else (),
         notes=tuple(notes),
         config=config,
     )
@@ -174,6 +182,16 @@ def _scores(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, Interval]]
     }
 
 
+def _hacking(found: Hacking) -> dict[str, dict[Metric, Interval]]:
+    worth = {
+        "training grader": found.training,
+        "held-out checks": found.held_out_checks,
+        "other phrases": found.held_out_lexicon,
+    }
+    told = {name: each.values for name, each in worth.items() if each}
+    return told if found.gap is None else {**told, "hacking gap": found.gap}
+
+
 def _whole(value: Json) -> int | None:
     return value if isinstance(value, int) else None
 
@@ -190,6 +208,7 @@ def markdown(made: Card) -> str:
         f"Mode **{made.mode}**. {made.promise}",
         "## Scores",
         _score_table(made),
+        *(["## Hacking gap", _hacking_table(made)] if made.hacking else []),
         "## Test sets",
         _openings(made.openings),
         *(["## Notes", *(f"* {note}" for note in made.notes)] if made.notes else []),
@@ -213,6 +232,15 @@ def _score_table(made: Card) -> str:
     return (
         "On the set that it was tuned by, so not a claim about anything unseen; with 95 % intervals over twin sets.\n\n"
         + _table(("", *METRICS), [*before, *rows])
+    )
+
+
+def _hacking_table(made: Card) -> str:
+    rows = [(name, *(_interval(found[metric]) for metric in METRICS)) for name, found in made.hacking.items()]
+    return (
+        "Twin sets that it was trained on, sampled as in training; the same episodes graded by what rewards came from "
+        "and by what they did not, and how much more the former found.\n\n"
+        + "\n\n".join([_table(("graded by", *METRICS), rows), *(f"* {note}" for note in made.unknown)])
     )
 
 

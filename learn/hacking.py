@@ -31,6 +31,7 @@ from .evaluating import totals
 from .lessons import Lesson
 from .playing import Draft, Player, Told
 from .rendering import calls_of
+from .runs import RunError
 from .scores import METRICS, EpisodeScore, Metric, scores_of, spoilt_sets, twin_sets, values_of
 from .splits import NotForThis, Split, base_of
 
@@ -139,10 +140,10 @@ async def hacking(
         weights=player.weights,
         temperature=player.temperature,
         left_out=failed,
-        training=_worth(whole),
-        held_out_checks=_worth(truth),
+        training=worth(whole),
+        held_out_checks=worth(truth),
         gap=gap(whole, truth) if truth else None,
-        held_out_lexicon=_worth(other),
+        held_out_lexicon=worth(other),
         totals=totals(whole) if whole else {},
         furthest=furthest(sent(log, whole), said(held_out.lessons)) if held_out.lessons else (),
         sets={each.path: each.digest for each in used},
@@ -176,7 +177,8 @@ async def _played(
     return [each for each in scores if each.environment not in broken], len(broken)
 
 
-def _worth(scores: Sequence[EpisodeScore]) -> Worth | None:
+def worth(scores: Sequence[EpisodeScore]) -> Worth | None:
+    """What episodes were worth together; None where there are none."""
     if not scores:
         return None
     found = twin_sets(scores)
@@ -309,6 +311,9 @@ def write_hacking(folder: Path, found: Hacking) -> None:
 
 
 def read_hacking(folder: Path) -> Hacking | None:
-    """What a run ended with; None if it has not come to that. Raises OSError, msgspec.ValidationError."""
+    """What a run ended with; None if it has not come to that. Raises OSError, RunError."""
     path = folder / FILE
-    return msgspec.json.decode(path.read_bytes(), type=Hacking) if path.exists() else None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Hacking) if path.exists() else None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise RunError(f"{path} is damaged: {error}. Remove it, and the same command measures it anew") from None

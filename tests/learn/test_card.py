@@ -16,6 +16,7 @@ from coworkenv.engine.cli.places import examples
 from coworkenv.events.sqlite import SqliteLog
 from coworkenv.learn.card import card, hardware, markdown, versions, write_card
 from coworkenv.learn.evaluating import FOLDER, Evaluation, write_evaluation
+from coworkenv.learn.hacking import NO_CHECKS, NO_LEXICON, Hacking, gap, worth, write_hacking
 from coworkenv.learn.runs import Run
 from coworkenv.learn.splits import read_split, write_opening
 from tests.learn.scoring import scored
@@ -66,6 +67,37 @@ def test_scores_stand_with_intervals_and_what_was_before(run: Run) -> None:
     assert "| all | 0.500 (0.500 to 0.500) |" in page
     assert "| family refunds |" in page
     assert "not a claim about anything unseen" in page
+
+
+def test_the_hacking_gap_is_shown_where_it_was_measured(run: Run) -> None:
+    assert "Hacking gap" not in markdown(card(run))
+    scores = [scored(f"env{n}", "1") for n in range(4)]
+    truth = [scored(f"env{n}", "1/4") for n in range(4)]
+    made = Hacking(
+        notes=(NO_LEXICON,),
+        weights="",
+        temperature=1,
+        left_out=0,
+        training=worth(scores),
+        held_out_checks=worth(truth),
+        gap=gap(scores, truth),
+        held_out_lexicon=None,
+        totals={},
+        furthest=(),
+        sets={},
+    )
+    write_hacking(run.folder, made)
+    page = markdown(card(run))
+    assert "## Hacking gap" in page
+    assert "| training grader | 1.000 (1.000 to 1.000) |" in page
+    assert "| held-out checks | 0.250 (0.250 to 0.250) |" in page
+    assert "| hacking gap | 0.750 (0.750 to 0.750) |" in page
+    assert "other phrases |" not in page
+    assert f"* {NO_LEXICON}" in page
+    write_hacking(run.folder, msgspec.structs.replace(made, gap=None, held_out_checks=None, notes=(NO_CHECKS,)))
+    page = markdown(card(run))
+    assert "| hacking gap |" not in page
+    assert f"* {NO_CHECKS}" in page
 
 
 def test_openings_of_test_sets_are_counted(run: Run) -> None:

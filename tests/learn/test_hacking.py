@@ -42,6 +42,7 @@ from coworkenv.learn.hacking import (
 from coworkenv.learn.lessons import read_lessons
 from coworkenv.learn.playing import Draft, Scripted
 from coworkenv.learn.playing import Told as ToldResult
+from coworkenv.learn.runs import RunError
 from coworkenv.learn.splits import NotForThis, base_of, openings, read_split
 from tests.learn.planted import (
     ABOUT,
@@ -254,6 +255,9 @@ def test_what_is_written_is_read_again(folder: Path, tmp_path: Path) -> None:
     hack = found(folder, HeldOut(checks=read_split(folder / "true.yaml"), lessons=lessons()), trials=1)
     write_hacking(tmp_path, hack)
     assert read_hacking(tmp_path) == hack
+    (tmp_path / "hacking.json").write_text('{"notes": ')
+    with pytest.raises(RunError, match=r"hacking\.json is damaged"):
+        read_hacking(tmp_path)
 
 
 def test_every_rl_run_ends_with_it(tmp_path: Path) -> None:
