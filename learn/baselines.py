@@ -20,6 +20,8 @@ from ..engine.draw import Drawer
 from ..events.event import Json
 from .lessons import Lesson
 
+SHUFFLED = "shuffled"
+"""By this a run's configuration says that its demonstrations were."""
 _T = TypeVar("_T")
 
 

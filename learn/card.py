@@ -19,6 +19,7 @@ import msgspec
 
 from ..events.event import Json
 from ..events.sqlite import SqliteLog
+from .baselines import SHUFFLED
 from .bootstrap import Interval
 from .evaluating import Evaluation, evaluations_in, report
 from .hacking import Hacking, read_hacking
@@ -36,6 +37,10 @@ PROMISES = {
     "throughput": "Which episodes shared a batch depended on which came first, so the same command may give other "
     "tokens and other weights. Scores do follow from the logs, exactly: `coworkenv learn reproduce` grades them anew.",
 }
+BASELINE = (
+    "A baseline: in the demonstrations that it learnt from, tools and the values they are given were shuffled between "
+    "environments, so that only the format was there to be learnt."
+)
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +112,7 @@ def card(
         before=_scores(evaluations[:1]).get("all", {}),
         hacking=_hacking(hacking) if hacking else {},
         unknown=hacking.notes if hacking else (),
-        notes=tuple(notes),
+        notes=(*notes, *([BASELINE] if config.get(SHUFFLED) else [])),
         config=config,
     )
 

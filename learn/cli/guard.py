@@ -38,6 +38,7 @@ def _told() -> Iterator[None]:
         import torch  # noqa: F401
     except ImportError:
         raise Told("this needs torch; install it with `pip install 'coworkenv[learn]'`") from None
+    from ..baselines import TooAlike
     from ..folders import NotWritten
     from ..lessons import BadLesson
     from ..models import ModelError
@@ -51,7 +52,7 @@ def _told() -> Iterator[None]:
         yield
     except NotWritten as error:
         raise Told(f"{error.filename}: {error.strerror}") from None
-    except (BadLesson, ModelError, TooMuch, BadSettings, RunError) as error:
+    except (BadLesson, TooAlike, ModelError, TooMuch, BadSettings, RunError) as error:
         raise Told(str(error)) from None
     except (Unfinished, CannotGoOn, Elsewhere) as error:
         raise Told(str(error), 1) from None

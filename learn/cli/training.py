@@ -21,6 +21,7 @@ from ...engine.cli.options import json_option, whole
 from ...engine.cli.root import INTERRUPTED, warn
 from ...engine.cli.screen import print_json, say, screen
 from ...events.log import Log
+from ..baselines import SHUFFLED, format_only
 from ..credit import CREDITS
 from ..planning import Tokens, check_memory
 from ..processing import PROCESSES
@@ -72,8 +73,9 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--demos", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of `learn demos`.")
 @click.option("--steps", default=200, type=whole(1, 1 << 30), help="Optimiser steps (200).")
 @click.option("--batch", default=16, type=whole(1, 1 << 20), help="Demonstrations of a step (16).")
+@click.option("--shuffled", is_flag=True, help="Values and tools from other environments: a baseline, format-SFT.")
 @training_options
-def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
+def sft(model: Path, demos: Path, steps: int, batch: int, shuffled: bool, **shared: Any) -> int:
     """Teach a model what demonstrations decided.
 
     MODEL is the folder of any causal model of transformers, or a run. RUN gets checkpoints, figures, tests, plots and a
@@ -91,6 +93,9 @@ def sft(model: Path, demos: Path, steps: int, batch: int, **shared: Any) -> int:
         check_from([lesson.environment for lesson in lessons], split, str(demos))
         settings = SftSettings(steps=steps, batch=batch, length=shared["length"], **common(shared))
         about = {"demos": str(demos), "lessons": len(lessons), **msgspec.to_builtins(settings)}
+        if shuffled:
+            lessons = format_only(lessons, settings.seed)
+            about[SHUFFLED] = True
 
         def work(loaded: Any, val: Split | None) -> Work:
             given = course(lessons, loaded.rendering, loaded.length)

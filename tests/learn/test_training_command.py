@@ -129,6 +129,41 @@ def test_demonstrations_of_which_none_is_short_enough_are_told(cli: Cli) -> None
     assert "all 6 demonstrations are longer than the 16 tokens allowed" in err
 
 
+# --- format-SFT ------------------------------------------------------------------------------------------------
+
+
+def test_a_baseline_learns_shuffled_demonstrations_and_says_so(cli: Cli) -> None:
+    demos = Path("demos/accepted.jsonl")
+    told_otherwise = [line.replace("a 1", f"a {n}") for n, line in enumerate(demos.read_text().splitlines())]
+    demos.write_text("\n".join(told_otherwise))
+    for out, words in (("true", ()), ("format", ("--shuffled",)), ("again", ("--shuffled",))):
+        assert cli(*SFT, *words, "--out", out)[0] == 0
+    true, shuffled, again = (Run.open(Path(out)) for out in ("true", "format", "again"))
+    assert shuffled.config["shuffled"] is True
+    assert "--shuffled" in str(shuffled.config["words"])
+    assert "shuffled" not in true.config
+    losses = [[row["loss"] for row in run.metrics() if "loss" in row] for run in (true, shuffled, again)]
+    assert losses[0] != losses[1] == losses[2]
+    assert "* A baseline: in the demonstrations" in Path("format/card.md").read_text()
+    assert "A baseline" not in Path("true/card.md").read_text()
+    code, _, err = cli(*SFT, "--out", "format")
+    assert code == 2
+    assert "format was begun with other options" in err
+    code, out, _ = cli("evaluate", "true", "--set", "val.yaml", "-b", "format", "--max-tokens", "8", "--json")
+    assert code == 0
+    assert told(out)[-1]["who"] == ["true", "format"]
+
+
+def test_demonstrations_of_one_environment_cannot_be_shuffled(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").mkdir()
+    monkeypatch.chdir(furnish(tmp_path / "one", 1))
+    code, _, err = cli(*SFT, "--shuffled", "--out", "run")
+    assert code == 2
+    assert "all demonstrations are of one" in err
+
+
 # --- what is survived ------------------------------------------------------------------------------------------
 
 
