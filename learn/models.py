@@ -69,7 +69,7 @@ def load(path: Path | str, dtype: DType = "float32", attention: Attention = "eag
     ids, rows = len(rendering.tokens.tokenizer), model.get_input_embeddings().weight.shape[0]
     if ids > rows:
         raise ModelError(f"the tokenizer in {folder} knows {ids} tokens, the model only {rows}: they are not of a pair")
-    length = _length(config, rendering.tokens.tokenizer)
+    length = length_of(config, rendering.tokens.tokenizer)
     return Loaded(model, rendering, folder.resolve().name, weights_digest(model), length, _about(folder))
 
 
@@ -241,7 +241,8 @@ def _freeze_eyes(model: Any) -> None:
             part.requires_grad_(True)
 
 
-def _length(config: Any, tokenizer: Any) -> int:
+def length_of(config: Any, tokenizer: Any) -> int:
+    """Tokens that a model can read, as far as it says so."""
     said = (getattr(config.get_text_config(), "max_position_embeddings", None), tokenizer.model_max_length)
     return min((int(number) for number in said if number and number < 1 << 30), default=_LENGTH)
 

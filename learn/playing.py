@@ -58,13 +58,19 @@ class Player(Protocol):
 
 
 class Scripted:
-    """A player without weights: `agent_for` says who plays in a world."""
+    """A player whose weights, if it has any, are not at hand: `agent_for` says who plays in a world."""
 
     weights = ""
-    temperature: float | None = None
 
-    def __init__(self, who: str, agent_for: Callable[[World], Actor], concurrency: int = 32) -> None:
+    def __init__(
+        self,
+        who: str,
+        agent_for: Callable[[World], Actor],
+        concurrency: int = 32,
+        temperature: float | None = None,
+    ) -> None:
         self.who = who
+        self.temperature = temperature
         self._agent_for = agent_for
         self._concurrency = concurrency
 

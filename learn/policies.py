@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..agents.agent import Actor
+from ..agents.server import Server
 from ..engine.rollouts import Result
 from ..events.log import Log
 from .collecting import Policy
@@ -21,11 +22,13 @@ from .fewshot import FewShot, shots_of
 from .generating import Generator
 from .grammar import Vocabulary
 from .lessons import Lesson
-from .models import Loaded, load
-from .playing import Draft, Told
+from .models import Loaded, length_of, load, read_config, read_rendering
+from .playing import Draft, Scripted, Told
 from .policy import PolicyServer, Seat
+from .remote import Remote
+from .rendering import Rendering
 from .runs import model_folder
-from .student import StudentOptions
+from .student import Student, StudentOptions
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,19 +71,36 @@ class _Prompted(Policy):
 
 def policy_of(loaded: Loaded, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Policy:
     """A model as a player; with `lessons`, it is only shown them."""
-    options = StudentOptions(
-        model=loaded.name,
-        weights=loaded.digest,
-        tokenizer=loaded.rendering.digest,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        decisions=settings.decisions,
-        length=loaded.length,
-        wording=settings.wording,
-    )
+    options = _options(loaded.name, loaded.digest, loaded.rendering, loaded.length, settings)
     server = PolicyServer(Generator(loaded.model, loaded.rendering.template.ends), rows=settings.rows)
     parts = server, loaded.rendering, options, settings.rows
     return Policy(*parts) if lessons is None else _Prompted(*parts, lessons=lessons)
+
+
+def _options(name: str, weights: str, rendering: Rendering, length: int, settings: Settings) -> StudentOptions:
+    return StudentOptions(
+        model=name,
+        weights=weights,
+        tokenizer=rendering.digest,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        decisions=settings.decisions,
+        length=length,
+        wording=settings.wording,
+    )
+
+
+def policy_on(server: Server, name: str, folder: Path, who: str, settings: Settings) -> Scripted:
+    """The model of this name on a server; its folder says how it reads, and none of its weights are read.
+
+    Nobody can see which weights a server has, so none are named. Raises ModelError, RunError.
+    """
+    where = model_folder(folder)
+    rendering = read_rendering(where)
+    length = length_of(read_config(where), rendering.tokens.tokenizer)
+    options = _options(name, "", rendering, length, settings)
+    remote = Remote(server, name, sorted(rendering.template.ends))
+    return Scripted(who, lambda _: Student(options, (rendering, remote)), settings.rows, options.sampler.temperature)
 
 
 def policy_in(folder: Path, who: str, settings: Settings, lessons: Sequence[Lesson] | None = None) -> Tested:

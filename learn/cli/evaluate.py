@@ -17,6 +17,7 @@ import msgspec
 from rich.text import Text
 
 from ...agents.agent import ActorError
+from ...agents.server import Server, server_url
 from ...engine import wall
 from ...engine.cli.failures import Told
 from ...engine.cli.interrupts import Interrupted, run_until_interrupted
@@ -63,6 +64,8 @@ SHOWN = 12
 @click.option("--demos", type=click.Path(path_type=Path), metavar="DIR", help="What memoriser and few-shot have seen.")
 @click.option("--trials", default=1, type=whole(1, 10_000), help="Of each variant; trial K has seed N + K.")
 @click.option("--seed", default=0, type=SEED, help="Of the first trial.")
+@click.option("--server", metavar="URL", help="Who answers for RUN_OR_MODEL: a vLLM server, asked by token ids.")
+@click.option("--served", metavar="NAME", help="The model's name there (RUN_OR_MODEL as typed).")
 @click.option("--temperature", default="0", metavar="T", help="0 (default): always the most probable token.")
 @click.option("--max-tokens", default=256, type=whole(1, 1 << 20), help="Of one answer (256).")
 @click.option("--decisions", default=32, type=whole(1, 1 << 20), help="Of one episode (32).")
@@ -78,6 +81,8 @@ def evaluate(
     demos: Path | None,
     trials: int,
     seed: int,
+    server: str | None,
+    served: str | None,
     temperature: str,
     max_tokens: int,
     decisions: int,
@@ -91,15 +96,22 @@ def evaluate(
     A twin score is the mean over twin sets of the worst of their variants. Behind each figure stand the bounds of a
     95 % interval (paired bootstrap over twin sets). DIR gets the log, the scores and the report.
 
+    With --server, weights are where the server has them; the folder only says how the model reads. Which weights those
+    are nobody can see from here, so take a new --out for others.
+
     \b
     coworkenv learn evaluate runs/a --set set/val-iid.yaml -b explore -b memoriser --demos demos/
     coworkenv learn evaluate runs/a --final --set set/R0.yaml --set set/R3.yaml --out final/
     """
     if model is None and not baselines:
         raise Told("name a run or a model, or at least a --baseline")
+    if model is None and server:
+        raise Told("name the folder of the model that --server has: it says how it reads")
     splits = [for_report(path, final=final) for path in dict.fromkeys(sets)]
     asked = _Asked(_decimal(temperature), max_tokens, decisions, None if long_ else "brief", rows)
-    players: list[Player] = [_policy(model, asked)] if model is not None else []
+    players: list[Player] = []
+    if model is not None:
+        players.append(_served(server, served or str(model), model, asked) if server else _policy(model, asked))
     players += [_baseline(word, model, demos, splits, asked) for word in dict.fromkeys(baselines)]
     _count_openings(splits, out, model)
     out.mkdir(parents=True, exist_ok=True)
@@ -151,6 +163,19 @@ def _policy(path: Path, asked: _Asked, lessons: Sequence[Lesson] | None = None) 
     try:
         return policy_in(path, who, Settings(**asked._asdict()), lessons)
     except (ModelError, RunError) as error:
+        raise Told(str(error)) from None
+
+
+def _served(url: str, name: str, path: Path, asked: _Asked) -> Player:
+    """The policy of a folder, played by a server. Raises Told."""
+    from ..policies import Settings, policy_on
+
+    if asked.temperature not in (0, 1):
+        raise Told("a server tells probabilities as they are at temperature 1: with --server, sample at 0 or 1")
+    try:
+        server = Server(url=server_url(url))
+        return policy_on(server, name, path, str(path), Settings(**asked._asdict()))
+    except ValueError as error:  # Of the address, of the model, or of the run.
         raise Told(str(error)) from None
 
 

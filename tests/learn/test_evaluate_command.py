@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import msgspec
 import pytest
+import trio
 
 from coworkenv.engine.cli import main
 from coworkenv.engine.cli.places import examples
@@ -22,7 +26,9 @@ from coworkenv.worlds.synth.manifest import manifest, member, write_manifest
 from tests.learn.scoring import scored
 from tests.learn.small import model
 from tests.learn.teaching import lessons
+from tests.learn.test_grammar import rendering
 from tests.learn.test_rl import break_coworkers
+from tests.loopback import Answering, ModelServer, in_turn
 
 
 @pytest.fixture
@@ -43,6 +49,28 @@ def cli(tmp_path, monkeypatch, capfd):
         return code, captured.out, captured.err
 
     return run
+
+
+@contextmanager
+def served(answer: Answering) -> Iterator[ModelServer]:
+    """A server in a thread of its own, since a command runs trio itself."""
+    server, ready, stop = ModelServer(answer), threading.Event(), trio.Event()
+    tokens: list[trio.lowlevel.TrioToken] = []
+
+    async def serve() -> None:
+        tokens.append(trio.lowlevel.current_trio_token())
+        async with server.serving():
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=trio.run, args=(serve,))
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield server
+    finally:
+        tokens[0].run_sync_soon(stop.set)
+        thread.join(10)
 
 
 def demonstrations(path: Path, environments: set[str]) -> None:
@@ -136,9 +164,47 @@ def test_what_a_coworker_spoils_is_left_out_for_everybody_and_counted(cli, monke
     assert "in every environment a coworker failed" in " ".join(err.split())
 
 
+def test_a_model_on_a_server_is_tested_by_the_ids_that_it_answers(cli):
+    """The folder has no weights at all: it only says how the model reads."""
+    folder = model(Path("model"), 8192)
+    weights = list(folder.glob("*.safetensors"))
+    for path in weights:
+        path.unlink()
+    ids = rendering("plain").answer("", [{"name": "finish", "args": {"summary": "done"}}])
+    logprobs = {"token_logprobs": [-0.5] * len(ids)}
+    choice = {"index": 0, "text": "", "token_ids": ids, "logprobs": logprobs, "finish_reason": "stop"}
+    with served(in_turn({"object": "text_completion", "choices": [choice]})) as server:
+        words = ("evaluate", "model", "--set", "val-iid.yaml", "-b", "noop", "--json", "--server", server.url)
+        code, out, err = cli(*words, "--served", "student")
+    assert weights
+    assert code == 0, err
+    assert json.loads(out.splitlines()[-1])["who"] == ["model", "noop"]
+    found = read_evaluation(Path("evaluation/evaluation.json"))
+    assert (found.weights, found.temperature) == ("", 0)
+    assert {each.tokens for each in found.scores} == {len(ids)}
+    assert {each.reason for each in found.scores} == {"finished"}
+    assert len(server.requests) == len(found.scores)
+    assert {(sent["model"], sent["temperature"]) for sent in server.requests} == {("student", 0)}
+    assert all(isinstance(token, int) for sent in server.requests for token in sent["prompt"])
+
+
+def test_a_server_that_answers_without_ids_is_refused(cli):
+    model(Path("model"), 8192)
+    answer = {"choices": [{"index": 0, "text": "I am done", "logprobs": None, "finish_reason": "stop"}]}
+    with served(in_turn(answer)) as server:
+        code, _, err = cli("evaluate", "model", "--set", "val-iid.yaml", "--server", server.url)
+    assert code == 1
+    assert "the response has no `token_ids`" in " ".join(err.split())
+    assert server.requests[0]["model"] == "model"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("-b", "noop", "--server", "http://127.0.0.1:1"), "name the folder"),
+        (("nowhere", "--server", "http://127.0.0.1:1"), "nowhere"),
+        (("model", "--server", "http://me:secret@127.0.0.1"), "may not hold a name"),
+        (("model", "--server", "http://127.0.0.1:1", "--temperature", "0.5"), "at 0 or 1"),
         ((), "name a run or a model"),
         (("-b", "memoriser"), "--demos"),
         (("-b", "memoriser", "--demos", "nowhere"), "nowhere.*cannot be read"),
