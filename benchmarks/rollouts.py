@@ -1,13 +1,11 @@
 """The policy server at work: tokens that a small policy writes a second, over turns, beside what `transformers` does.
 
-Each round measures three ways to write the same number of tokens, one after the other, on one thread in one process,
-and what counts is the median of the rounds' ratios. Seconds are those that the processor spent on them: nothing here
-waits for anything else, and on a shared machine the wall's would tell what the neighbours do.
+Each round measures three ways to write the same number of tokens, one after the other (`timing`), and what counts is
+the median of the rounds' ratios.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -20,6 +18,8 @@ from coworkenv.learn.decisions import Sampler
 from coworkenv.learn.generating import Generator
 from coworkenv.learn.policy import PolicyServer, Seat
 from coworkenv.learn.student import Asked
+
+from .timing import in_turn, one_thread
 
 VOCABULARY = 2048
 
@@ -63,18 +63,14 @@ class Rollouts(msgspec.Struct, frozen=True):
 
 def rollouts(work: Work) -> Rollouts:
     """Measure all three ways, in turn."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         model = policy()
         ways: list[Callable[[], None]] = [
             lambda: trio.run(_server, model, work),
             lambda: _generate(model, work, work.prompt + (work.turns - 1) * work.observed, work.turns * work.written),
             lambda: _again(model, work),
         ]
-        rounds = [[work.tokens / _seconds(way) for way in ways] for _ in range(work.rounds)]
-    finally:
-        torch.set_num_threads(threads)
+        rounds = in_turn(ways, work.tokens, work.rounds)
     server, single, again = map(median, zip(*rounds, strict=True))
     return Rollouts(
         server, single, again, median(row[0] / row[1] for row in rounds), median(row[0] / row[2] for row in rounds)
@@ -95,12 +91,6 @@ def policy() -> LlamaForCausalLM:
         attn_implementation="eager",
     )
     return LlamaForCausalLM(config).eval()
-
-
-def _seconds(way: Callable[[], None]) -> float:
-    start = time.process_time()
-    way()
-    return time.process_time() - start
 
 
 def _ids(rows: int, count: int) -> torch.Tensor:

@@ -1,13 +1,11 @@
 """A step of the trainer beside the plainest loop in torch that learns the same tokens.
 
-Both take the same weights and sequences of equal length, on one thread in one process, in turn; what counts is the
-median of the rounds' ratios. Seconds are the processor's, as for rollouts. The plain loop has nothing that is not
-needed to learn: no spans, no entropy, no figures.
+Both take the same weights and sequences of equal length, in turn (`timing`); what counts is the median of the rounds'
+ratios. The plain loop has nothing that is not needed to learn: no spans, no entropy, no figures.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from statistics import median
 
@@ -21,6 +19,7 @@ from coworkenv.learn.samples import Sample, Span, microbatches, trained
 from coworkenv.learn.training import OptimiserSettings, Trainer
 
 from .rollouts import VOCABULARY, policy
+from .timing import in_turn, one_thread
 
 
 class Lesson(msgspec.Struct, frozen=True):
@@ -51,16 +50,12 @@ class Training(msgspec.Struct, frozen=True):
 
 def training(lesson: Lesson) -> Training:
     """Measure both, in turn, once each being warm."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         ids = torch.randint(VOCABULARY, (lesson.sequences, lesson.length))
         ways = [_trainer(ids, lesson), _plain(ids, lesson)]
         for way in ways:
             way()
-        rounds = [[lesson.tokens / _seconds(way) for way in ways] for _ in range(lesson.rounds)]
-    finally:
-        torch.set_num_threads(threads)
+        rounds = in_turn(ways, lesson.tokens, lesson.rounds)
     trainer, plain = map(median, zip(*rounds, strict=True))
     return Training(trainer, plain, median(row[0] / row[1] for row in rounds))
 
@@ -95,9 +90,3 @@ def _plain(ids: torch.Tensor, lesson: Lesson) -> Callable[[], None]:
         optimiser.zero_grad()
 
     return step
-
-
-def _seconds(way: Callable[[], None]) -> float:
-    start = time.process_time()
-    way()
-    return time.process_time() - start
