@@ -16,13 +16,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..engine.plan import document_of, world_from
-from ..events.coherence import events_of
 from ..events.event import AGENT, EffectCancelled, EffectResolved, Event, MessageSent, ToolCalled
-from ..events.log import Log
 from ..worlds.checks.frame import NAME as FRAME
 from ..worlds.checks.scoring import Rubric
-from ..worlds.world import World
 
 Kind: TypeAlias = Literal["terminal", "dense", "checks"]
 
@@ -191,25 +187,6 @@ def rewards(
     discount = Fraction(gamma).limit_denominator(10**9)
     ahead = [*scores[1:-1], Fraction(0)]
     return [last + discount * after - before for last, before, after in zip(final, scores, ahead)]
-
-
-def read_rewards(
-    log: Log,
-    stream: str,
-    decisions: Sequence[int],
-    world: World | None = None,
-    kind: Kind = "dense",
-    *,
-    gamma: float = 1.0,
-    costs: Costs = FREE,
-) -> list[Fraction]:
-    """The rewards of an episode in a log, graded anew: by the checks of `world`, or by its own.
-
-    Raises NoSuchDecision, `ScoringError` for a world without a grader, `StreamError` if `world` is not the episode's.
-    """
-    events = events_of(log, stream)
-    rubric = Rubric(world or world_from(document_of(events)))
-    return rewards(events, decisions, rubric, kind, gamma=gamma, costs=costs)
 
 
 def by_checks(rows: Sequence[tuple[bool, ...]], rubric: Rubric, worth: Fraction) -> list[Fraction]:

@@ -19,6 +19,7 @@ from coworkenv.agents.building import build_agent, build_coworkers
 from coworkenv.engine.episode import play, run_episode
 from coworkenv.engine.plan import Plan
 from coworkenv.events import MemoryLog
+from coworkenv.events.coherence import events_of
 from coworkenv.events.event import (
     AGENT,
     EffectCancelled,
@@ -34,12 +35,11 @@ from coworkenv.learn.rewards import (
     NoSuchDecision,
     by_checks,
     potentials,
-    read_rewards,
     rewards,
     standings,
     turns,
 )
-from coworkenv.worlds.checks.scoring import Rubric, ScoringError
+from coworkenv.worlds.checks.scoring import Rubric
 from coworkenv.worlds.compiling import variants
 from coworkenv.worlds.reading import read_environment
 from coworkenv.worlds.world import World
@@ -281,13 +281,12 @@ async def test_an_old_log_is_rewarded_by_its_own_grader_or_by_another() -> None:
     async with log.writing():
         episode = await run_episode(Plan(world, build_agent({"kind": "oracle"}), build_coworkers(world)), log)
     starts = [event.seq for event in episode.events if event.actor == AGENT and isinstance(event.body, ToolCalled)]
-    assert sum(read_rewards(log, episode.id, starts)) == 1
-    assert read_rewards(log, episode.id, starts) == rewards(episode.events, starts, Rubric(world))
-    other = (await weighted())[0]
-    assert read_rewards(log, episode.id, starts, other) == rewards(episode.events, starts, Rubric(other))
-    ungraded = msgspec.structs.replace(world, scoring=None)
-    with pytest.raises(ScoringError):
-        read_rewards(log, episode.id, starts, ungraded)
+    events = events_of(log, episode.id)
+    assert sum(rewards(events, starts, Rubric(world))) == 1
+    assert rewards(events, starts, Rubric(world)) == rewards(episode.events, starts, Rubric(world))
+    other = (await weighted())[1]
+    assert sum(rewards(events, starts, other)) == score(other, events)
+    assert rewards(events, starts, other) != rewards(events, starts, Rubric(world))
 
 
 async def test_nothing_is_earned_by_nobody_and_decisions_elsewhere_are_refused() -> None:
