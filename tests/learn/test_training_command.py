@@ -19,7 +19,7 @@ from coworkenv.learn.models import load
 from coworkenv.learn.runs import MODEL, Run
 from tests.learn.breaking import outcome
 from tests.learn.test_rl import break_coworkers
-from tests.learn.workshop import LEARN, RL, SFT, furnish, learn
+from tests.learn.workshop import RL, SFT, furnish, learn
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -234,11 +234,12 @@ def test_a_full_disk_is_told_and_costs_nothing(tmp_path: Path) -> None:
 # --- several processes -----------------------------------------------------------------------------------------
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--standalone")
+TWO = (*TORCHRUN, "--no-python", str(Path(sys.executable).with_name("coworkenv")), "learn")
+"""As docs/learning.md says it."""
 
 
 def launched(folder: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    (folder / "command.py").write_text(LEARN)
-    return subprocess.run([*TORCHRUN, "command.py", *words], cwd=folder, capture_output=True, text=True, timeout=150)
+    return subprocess.run([*TWO, *words], cwd=folder, capture_output=True, text=True, timeout=150)
 
 
 @pytest.mark.parametrize("words", [SFT, (*RL, "--credit", "gae")], ids=["sft", "rl"])
@@ -273,10 +274,9 @@ def test_what_is_wrong_is_said_once_by_two_processes(tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_both_and_the_same_command_goes_on(tmp_path: Path) -> None:
     furnish(tmp_path)
-    (tmp_path / "command.py").write_text(LEARN)
     words = (*RL, "--updates", "12")
     started = subprocess.Popen(
-        [*TORCHRUN, "command.py", *words, "--out", "stopped"],
+        [*TWO, *words, "--out", "stopped"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
