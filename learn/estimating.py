@@ -23,6 +23,7 @@ from .models import shape_of
 from .planning import Memory, Tokens, generating, learning, measured, spoken, together
 from .playing import Draft
 from .samples import Sample, microbatches, samples
+from .sharding import again
 
 
 class Played(NamedTuple):
@@ -74,7 +75,7 @@ def needs(model: Any, batch_tokens: int, length: int, *, rows: int, written: flo
     share = min(written, CHUNK / (tokens * shape.vocabulary))  # The head is computed in pieces.
     with fused(model):
         flash = model.config._attn_implementation != "eager"
-    learn = learning(shape, batch_tokens, length, written=share, flash=flash, reference=reference)
+    learn = learning(shape, batch_tokens, length, written=share, flash=flash, again=again(), reference=reference)
     return together(learn, generating(shape, rows, length))
 
 

@@ -6,6 +6,7 @@ made is data: nothing is downloaded, no code that lies beside it is run, and pic
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -82,10 +83,16 @@ def save(model: Any, tokenizer: Any, folder: Path, about: Mapping[str, Json] | N
         write(model, tokenizer, part, about)
 
 
-def write(model: Any, tokenizer: Any, folder: Path, about: Mapping[str, Json] | None = None) -> None:
-    """The same, into a folder that somebody else sees to."""
+def write(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    about: Mapping[str, Json] | None = None,
+    weights: Mapping[str, Tensor] | None = None,
+) -> None:
+    """The same, into a folder that somebody else sees to; with other `weights` than the model has at hand."""
     with quiet():
-        model.save_pretrained(folder)
+        model.save_pretrained(folder, state_dict=weights)
         tokenizer.save_pretrained(folder)
     if about:
         (folder / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
@@ -93,9 +100,14 @@ def write(model: Any, tokenizer: Any, folder: Path, about: Mapping[str, Json] | 
 
 def weights_digest(model: nn.Module) -> str:
     """SHA-256 (hexadecimal) over names, types, shapes and bytes of all weights, by name; tied ones count once."""
+    return digest_of(model.state_dict())
+
+
+def digest_of(weights: Mapping[str, Tensor]) -> str:
+    """The same, of weights by name."""
     digest = sha256()
     seen: dict[tuple[int, torch.Size, tuple[int, ...]], str] = {}
-    for name, weight in sorted(model.state_dict().items()):
+    for name, weight in sorted(weights.items()):
         place = (weight.data_ptr(), weight.shape, weight.stride())
         if weight.numel() and seen.setdefault(place, name) != name:
             digest.update(msgspec.json.encode([name, seen[place]]))
@@ -114,6 +126,7 @@ def pin(threads: int, seed: int) -> None:
 
     What `lockstep` needs beside it: float32, `eager` attention, and batches that do not depend on who came first.
     """
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # Without it CUDA's products are not deterministic.
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("highest")

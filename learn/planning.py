@@ -59,6 +59,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
         """Learning and generating take turns: activations and logits are gone while the cache is there."""
         return int(_SLACK * (self.lasting + max(self.activations + self.logits, self.cache)))
 
+    def shared(self, processes: int) -> Memory:
+        """What each of so many processes needs that share weights, gradients and moments."""
+        names = ("weights", "gradients", "optimiser")
+        return msgspec.structs.replace(self, **{name: -(-getattr(self, name) // processes) for name in names})
+
     def table(self) -> dict[str, int]:
         """For a plan or a card: bytes by name, without what is nothing."""
         named = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -73,6 +78,7 @@ def learning(
     written: float = 1.0,
     width: int = 4,
     flash: bool = False,
+    again: bool = False,
     reference: bool = False,
 ) -> Memory:
     """What an update with AdamW takes: micro-batches of `batch_tokens` padded tokens, sequences of up to `length`.
@@ -81,19 +87,21 @@ def learning(
     float32; activations have `width` bytes a number. For each token a layer of the
     Llama family keeps for its backward pass 6 x hidden (norms, inputs of projections), 4 x inner (gate, its
     activation, up, product), 4 x heads x head (queries, keys, values, mixed) and, unless attention is fused (`flash`),
-    heads x length probabilities; backward works on three more of the latter, one layer at a time. Logits are float32:
+    heads x length probabilities; backward works on three more of the latter, one layer at a time. Where layers are
+    computed `again` going back, each keeps hidden, and only one of them the rest. Logits are float32:
     themselves, their log-softmax and their gradient. (Counted from what autograd saves; with the logic of Korthikanti
     et al. 2022, §4.)
     """
     tokens = max(batch_tokens, length)  # a sequence that is longer than a batch is a batch of its own
     attention = 0 if flash else shape.heads * length
     kept = 6 * shape.hidden + 4 * shape.inner + 4 * shape.heads * shape.head + attention
+    layers = shape.layers * shape.hidden + kept if again else shape.layers * kept
     return Memory(
         weights=4 * shape.parameters,
         reference=4 * shape.parameters if reference else 0,
         gradients=4 * shape.parameters,
         optimiser=8 * shape.parameters,
-        activations=width * tokens * (shape.layers * kept + 3 * attention),
+        activations=width * tokens * (layers + 3 * attention),
         logits=int(3 * 4 * tokens * written) * shape.vocabulary,
     )
 

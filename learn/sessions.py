@@ -24,7 +24,7 @@ from ..engine.cli.options import opened
 from ..events.log import Log
 from .collecting import Policy
 from .evaluating import Evaluation, write_evaluation
-from .models import Loaded, load, weights_digest, write
+from .models import Loaded, digest_of, load, write
 from .playing import Told, Unfinished, evaluate
 from .policies import Settings, Tested, policy_of
 from .policy import BatchFailed
@@ -89,7 +89,8 @@ class Session:
 
     @property
     def digest(self) -> str:
-        return weights_digest(self.trainer.model)
+        """Of the weights as they are now. All processes must ask; where they share weights, only the main one knows."""
+        return digest_of(self.trainer.weights())
 
     def alone(self, work: Callable[[], Any]) -> Any:
         """Have the main process do something while the others wait; None in those. Raises as `together` does."""
@@ -97,13 +98,13 @@ class Session:
 
     def keep(self, score: float | None = None) -> None:
         """Make a checkpoint. Raises NotWritten."""
-        about = {"sampled": self.sampled, "weights": self.digest, "tested": self.tested}
-        state = self.trainer.state()
-        self.alone(lambda: self.run.checkpoint(self.done, partial(self._fill, state), about, score))
+        weights, state = self.trainer.weights(), self.trainer.state()
+        about = {"sampled": self.sampled, "weights": digest_of(weights), "tested": self.tested}
+        self.alone(lambda: self.run.checkpoint(self.done, partial(self._fill, weights, state), about, score))
         self.kept = self.done
 
-    def _fill(self, state: Mapping[str, Any], folder: Path) -> None:
-        write(self.trainer.model, self.loaded.tokenizer, folder / MODEL, dict(self.loaded.about))
+    def _fill(self, weights: Mapping[str, Any], state: Mapping[str, Any], folder: Path) -> None:
+        write(self.trainer.model, self.loaded.tokenizer, folder / MODEL, dict(self.loaded.about), weights)
         torch.save(state, folder / STATE)
 
     def metric(self, row: Mapping[str, Any]) -> None:

@@ -15,10 +15,12 @@ from typing import Any, TypeAlias
 import msgspec
 import torch
 from accelerate import Accelerator
+from torch import Tensor
 
-from .batches import Batch, Scored, Scorer, collate
+from .batches import Batch, Scored, Scorer, collate, fused
 from .losses import Loss, Measures, summary
 from .samples import Sample
+from .sharding import sharded, take_moments, whole_moments, whole_weights, widen
 from .together import CannotGoOn, everybodys, processes
 from .valuing import value_head
 
@@ -76,6 +78,7 @@ class Trainer:
         if scorer.head is not None:
             groups.append({"params": list(scorer.head.parameters()), "weight_decay": 0.0})
         optimiser = torch.optim.AdamW(groups, lr=settings.lr, betas=settings.betas)
+        widen(self.accelerator)
         self.scorer, self.optimiser = self.accelerator.prepare(scorer, optimiser)
 
     @property
@@ -118,9 +121,10 @@ class Trainer:
 
     def _backward(self, batch: Sequence[Sample], objective: Objective, temperature: float) -> Loss:
         tensors = collate(batch).to(self.accelerator.device)
-        loss = objective(tensors, self.scorer(tensors, temperature))
-        # Processes average their gradients; the denominator is that of all of them, so their sum is wanted.
-        self.accelerator.backward(loss.value * self.accelerator.num_processes)
+        with fused(self.model):  # Layers that are computed again going back must attend as they did.
+            loss = objective(tensors, self.scorer(tensors, temperature))
+            # Processes average their gradients; the denominator is that of all of them, so their sum is wanted.
+            self.accelerator.backward(loss.value * self.accelerator.num_processes)
         return loss
 
     def _rated(self) -> float:
@@ -173,16 +177,30 @@ class Trainer:
         """
         own = self._own
         return {
-            "optimiser": self.optimiser.state_dict(),
+            "optimiser": self._moments(),
             "steps": self.steps,
             "head": None if own.head is None else own.head.state_dict(),
             "random": everybodys(self.accelerator, [_random()]),
         }
 
+    def _moments(self) -> dict[str, Any]:
+        if sharded(self.accelerator):
+            return whole_moments(self.scorer, self.optimiser)
+        found: dict[str, Any] = self.optimiser.state_dict()
+        return found
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the model by name; all processes must ask, and where they share them only the main one is
+        told."""
+        return whole_weights(self.accelerator, self.scorer) if sharded(self.accelerator) else self.model.state_dict()
+
     def load(self, path: Path) -> None:
         """Go on from a `state` in a file. Nothing but tensors and plain values is read."""
         state = torch.load(path, weights_only=True, map_location="cpu")
-        self.optimiser.load_state_dict(state["optimiser"])
+        if sharded(self.accelerator):
+            take_moments(self.scorer, self.optimiser, state["optimiser"])
+        else:
+            self.optimiser.load_state_dict(state["optimiser"])
         self.steps = int(state["steps"])
         own = self._own
         if own.head is not None:

@@ -81,9 +81,10 @@ def free() -> int:
 def check_model(folder: Path, memory: int) -> None:
     """Raises TooMuch for a model that could not be trained however small the batch; none of its weights are read."""
     from ..models import shape
+    from ..sharding import shares
 
     sizes = shape(folder)
-    check_memory(lambda tokens: learning(sizes, tokens, 1, written=0), 1, memory)
+    check_memory(lambda tokens: learning(sizes, tokens, 1, written=0).shared(shares()), 1, memory)
 
 
 def planned(

@@ -257,6 +257,7 @@ def run_training(
     from ..models import load, pin
     from ..runs import model_folder
     from ..sessions import Session, Testing, begin, train
+    from ..sharding import sharded
     from ..together import processes, together
 
     accelerator = processes()
@@ -264,9 +265,14 @@ def run_training(
     val = for_tuning(shared["val"]) if shared["val"] else None
     folder, memory = model_folder(model), free()
     check_model(folder, memory)
+    if sharded(accelerator) and (val or command == "rl"):
+        raise Told(
+            "no process has the whole of a sharded model, so none can play with it: test its checkpoints with `learn "
+            "evaluate`, without --val here; let an inference server play, and learn with `learn offline`"
+        )
     loaded = load(folder)
     loaded = loaded._replace(length=min(loaded.length, shared["length"]))
-    work = given(loaded, val)
+    work = _shared(given(loaded, val))
     check_memory(work.needs, shared["batch_tokens"], memory)
     testing = Testing(every=shared["every"], trials=shared["trials"], save=shared["save"], settings=settings_of(shared))
     if shared["plan"] or shared["hours"] is not None:
@@ -274,7 +280,11 @@ def run_training(
         together(accelerator, plan if MAIN else lambda: None)
     if shared["plan"]:
         return 0
-    config = {**_config(command, model, loaded, split, val, testing, shared), "processes": accelerator.num_processes}
+    config = {
+        **_config(command, model, loaded, split, val, testing, shared),
+        "processes": accelerator.num_processes,
+        "precision": accelerator.mixed_precision,
+    }
     as_json = shared["as_json"]
     with begin(accelerator, shared["out"], {**config, **about}) as run, stopping() as stop:
         session = Session(run, loaded, settings, accelerator)
@@ -295,8 +305,9 @@ def run_training(
                 end(session)  # Before the card, which counts the openings.
             except Interrupted:
                 done = False
+        weights = session.digest
         if MAIN:
-            _finish(run, session, as_json)
+            _finish(run, session, weights, as_json)
     if not done:
         if MAIN:
             warn("stopped. The same command goes on where this one was.")
@@ -343,7 +354,14 @@ def words_of(context: click.Context) -> list[str]:
     return words
 
 
-def _finish(run: Any, session: Any, quiet: bool) -> None:
+def _shared(work: Work) -> Work:
+    """What each process needs, where they share a model."""
+    from ..sharding import shares
+
+    return work._replace(needs=lambda tokens: work.needs(tokens).shared(shares()))
+
+
+def _finish(run: Any, session: Any, weights: str, quiet: bool) -> None:
     """Write the run's card and plots, and say what came of it."""
     from ..card import card, write_card
     from ..plots import draw
@@ -355,7 +373,7 @@ def _finish(run: Any, session: Any, quiet: bool) -> None:
     last = {name: value for row in rows for name, value in row.items()}
     tests = [row["val/twin"] for row in rows if "val/twin" in row]
     if quiet:
-        print_json({"type": "summary", "steps": session.done, "weights": session.digest, "tests": tests, **last})
+        print_json({"type": "summary", "steps": session.done, "weights": weights, "tests": tests, **last})
         return
     shown = [f"{name} {last[name]:.3f}" for name in SHOWN if isinstance(last.get(name), float)]
     out = screen()
@@ -365,7 +383,7 @@ def _finish(run: Any, session: Any, quiet: bool) -> None:
     say(
         out,
         "weights ",
-        (session.digest[:16], "cyan"),
+        (weights[:16], "cyan"),
         f" in {run.folder}, with {', '.join(['card.md', *(f'plots/{name}' for name in pictures)])}",
     )
 
