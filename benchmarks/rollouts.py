@@ -88,7 +88,7 @@ def policy() -> LlamaForCausalLM:
         num_attention_heads=6,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
-        attn_implementation="eager",
+        attn_implementation="sdpa",
     )
     return LlamaForCausalLM(config).eval()
 

@@ -9,8 +9,7 @@ of the head is multiplied only there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -163,26 +162,7 @@ def forward_logprobs(model: nn.Module, batch: Batch, temperature: float = 1.0) -
     # No mask: padding stands on the right, where nothing that is read looks, and attention without one is fused.
     inputs = {"input_ids": batch.ids, "position_ids": batch.positions}
     parts = plain_head(model)
-    with fused(model):
-        return _scored(model, parts, inputs, batch, temperature)
-
-
-@contextmanager
-def fused(model: Any) -> Iterator[None]:
-    """Let a model that attends eagerly use torch's fused attention meanwhile: the same sums, twice as fast and more.
-
-    Rollouts, which must not depend on the shape of a batch, stay eager. A model that does more than softmax stays, too.
-    """
-    config = getattr(model, "config", None)
-    able = getattr(model, "_supports_sdpa", False) and getattr(config, "attn_logit_softcapping", None) is None
-    if config is None or not able or config._attn_implementation != "eager":
-        yield
-        return
-    config._attn_implementation = "sdpa"
-    try:
-        yield
-    finally:
-        config._attn_implementation = "eager"
+    return _scored(model, parts, inputs, batch, temperature)
 
 
 def _scored(model: Any, parts: Any, inputs: dict[str, Tensor], batch: Batch, temperature: float) -> Scored:

@@ -16,7 +16,7 @@ import torch
 from ..engine import wall
 from ..engine.cli.interrupts import run_until_interrupted
 from ..events.memory import MemoryLog
-from .batches import CHUNK, collate, forward_logprobs, fused
+from .batches import CHUNK, collate, forward_logprobs
 from .collecting import Policy
 from .experience import Earning, Lived, read_experience
 from .models import shape_of
@@ -73,8 +73,7 @@ def needs(model: Any, batch_tokens: int, length: int, *, rows: int, written: flo
     shape = shape_of(model)
     tokens = max(batch_tokens, length)
     share = min(written, CHUNK / (tokens * shape.vocabulary))  # The head is computed in pieces.
-    with fused(model):
-        flash = model.config._attn_implementation != "eager"
+    flash = model.config._attn_implementation != "eager"
     learn = learning(shape, batch_tokens, length, written=share, flash=flash, again=again(), reference=reference)
     return together(learn, generating(shape, rows, length))
 

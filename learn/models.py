@@ -27,7 +27,6 @@ from .rendering import Rendering
 from .templates import TemplateError
 
 DType: TypeAlias = Literal["float32", "bfloat16", "float16"]
-Attention: TypeAlias = Literal["eager", "sdpa", "flash_attention_2"]
 
 ABOUT = "coworkenv.json"
 """What is to be told of a model wherever it is named, beside its weights."""
@@ -60,13 +59,13 @@ class Loaded(NamedTuple):
         return self.rendering.tokens.tokenizer
 
 
-def load(path: Path | str, dtype: DType = "float32", attention: Attention = "eager") -> Loaded:
+def load(path: Path | str, dtype: DType = "float32") -> Loaded:
     """The model in a folder. Raises ModelError."""
     folder = Path(path)
     config = read_config(folder)
     _check_weights(folder)
     rendering = read_rendering(folder)
-    model = _weights(folder, config, dtype, attention)
+    model = _weights(folder, config, dtype)
     ids, rows = len(rendering.tokens.tokenizer), model.get_input_embeddings().weight.shape[0]
     if ids > rows:
         raise ModelError(f"the tokenizer in {folder} knows {ids} tokens, the model only {rows}: they are not of a pair")
@@ -124,7 +123,7 @@ def _bytes(weight: Tensor) -> memoryview:
 def pin(threads: int, seed: int) -> None:
     """Make this process compute the same bits each time: so many threads, deterministic algorithms, a seed.
 
-    What `lockstep` needs beside it: float32, `eager` attention, and batches that do not depend on who came first.
+    What `lockstep` needs beside it: float32, and batches that do not depend on who came first.
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # Without it CUDA's products are not deterministic.
     torch.set_num_threads(threads)
@@ -219,13 +218,13 @@ def read_rendering(folder: Path) -> Rendering:
         return Rendering(tokenizer)
 
 
-def _weights(folder: Path, config: Any, dtype: DType, attention: Attention) -> Any:
+def _weights(folder: Path, config: Any, dtype: DType) -> Any:
     with _told(folder, "has weights that cannot be used"):
         model, report = _kind(config)[0].from_pretrained(
             folder,
             config=config,
             dtype=getattr(torch, dtype),
-            attn_implementation=attention,
+            attn_implementation=_attention(config),
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
@@ -239,6 +238,12 @@ def _weights(folder: Path, config: Any, dtype: DType, attention: Attention) -> A
     model.eval()
     _freeze_eyes(model)
     return model
+
+
+def _attention(config: Any) -> str | None:
+    """Left to `transformers`, which takes torch's fused attention where a model has it. It computes the same bits each
+    time, but cannot cap scores."""
+    return "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else None
 
 
 def _freeze_eyes(model: Any) -> None:

@@ -17,7 +17,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from .batches import Batch, Scored, Scorer, collate, fused
+from .batches import Batch, Scored, Scorer, collate
 from .losses import Loss, Measures, summary
 from .samples import Sample
 from .sharding import sharded, take_moments, whole_moments, whole_weights, widen
@@ -121,10 +121,9 @@ class Trainer:
 
     def _backward(self, batch: Sequence[Sample], objective: Objective, temperature: float) -> Loss:
         tensors = collate(batch).to(self.accelerator.device)
-        with fused(self.model):  # Layers that are computed again going back must attend as they did.
-            loss = objective(tensors, self.scorer(tensors, temperature))
-            # Processes average their gradients; the denominator is that of all of them, so their sum is wanted.
-            self.accelerator.backward(loss.value * self.accelerator.num_processes)
+        loss = objective(tensors, self.scorer(tensors, temperature))
+        # Processes average their gradients; the denominator is that of all of them, so their sum is wanted.
+        self.accelerator.backward(loss.value * self.accelerator.num_processes)
         return loss
 
     def _rated(self) -> float:

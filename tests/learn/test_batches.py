@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from coworkenv.learn import batches, losses
-from coworkenv.learn.batches import Batch, Scorer, collate, forward_logprobs, fused, plain_head
+from coworkenv.learn.batches import Batch, Scorer, collate, forward_logprobs, plain_head
 from coworkenv.learn.losses import Loss, Tokens
 from coworkenv.learn.samples import Sample, Span, microbatches, sequences, split, trained
 
@@ -206,21 +206,6 @@ def test_log_probabilities_are_those_of_each_sample_alone(update: list[Sample], 
     assert scored.logprobs.tolist() == pytest.approx(wanted, abs=1e-9)
     assert not scored.entropy.requires_grad
     assert scored.states.shape == (sum(len(sample.spans) for sample in update), 32)
-
-
-def test_a_model_that_attends_eagerly_is_trained_with_fused_attention_and_gives_the_same() -> None:
-    torch.manual_seed(0)
-    eager = LlamaForCausalLM(LlamaConfig(**SHAPE, initializer_range=0.3, attn_implementation="eager"))
-    batch = collate([ANCHOR])
-    seen = []
-    with fused(eager):
-        seen.append(eager.config._attn_implementation)
-    assert (seen, eager.config._attn_implementation) == (["sdpa"], "eager")
-    with torch.no_grad():
-        direct = eager(input_ids=torch.tensor([ANCHOR.ids])).logits[0]
-    places = [place for span in ANCHOR.spans if span.weight for place in range(span.start, span.stop)]
-    wanted = [float(direct[place - 1].log_softmax(-1)[ANCHOR.ids[place]]) for place in places]
-    assert forward_logprobs(eager, batch).logprobs.tolist() == pytest.approx(wanted, abs=1e-5)
 
 
 def test_entropies_are_those_of_the_distributions_drawn_from() -> None:

@@ -33,7 +33,7 @@ def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
     loaded = load(saved)
     assert loaded.digest == weights_digest(tiny.llama())
     assert (loaded.name, loaded.length, loaded.about) == ("tiny", 512, {"note": "made from nothing"})
-    assert loaded.model.config._attn_implementation == "eager"
+    assert loaded.model.config._attn_implementation == "sdpa"
     assert not loaded.model.training
     assert loaded.rendering.read(loaded.rendering.answer("hello", ())) == ("hello", [])
 

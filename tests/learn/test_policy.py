@@ -95,7 +95,7 @@ def model() -> LlamaForCausalLM:
         num_hidden_layers=2,
         num_attention_heads=4,
         initializer_range=0.3,
-        attn_implementation="eager",
+        attn_implementation="sdpa",
     )
     return LlamaForCausalLM(config)
 

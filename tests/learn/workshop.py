@@ -65,7 +65,7 @@ def llama(seed: int = 0) -> LlamaForCausalLM:
         num_key_value_heads=2,
         max_position_embeddings=4096,
         tie_word_embeddings=True,
-        attn_implementation="eager",
+        attn_implementation="sdpa",
     )
     return LlamaForCausalLM(config)
 
