@@ -40,7 +40,7 @@ class Scale(NamedTuple):
         return ["--max-tokens", str(self.answer), "--decisions", str(self.decisions)]
 
 
-FULL = Scale(train=300, val=40, warmup=400, steps=200, updates=6, sets=8, answer=80, decisions=16)
+FULL = Scale(train=900, val=40, warmup=400, steps=200, updates=6, sets=8, answer=80, decisions=12)
 QUICK = Scale(train=8, val=3, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
 
 
