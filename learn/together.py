@@ -7,6 +7,7 @@ speaks.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
@@ -38,6 +39,17 @@ _KINDS = (Interrupted, CannotGoOn, Elsewhere)
 def processes() -> Accelerator:
     """Those that `accelerate launch` or `torchrun` has started; one, if nobody has."""
     return Accelerator(cpu=not torch.cuda.is_available(), kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)])
+
+
+def leave() -> None:
+    """Part from the other processes, after the last use of what was prepared for them.
+
+    Gloo's threads take the interpreter's lock as they end, and what torch wraps a model in waits for them with that
+    lock held, if it is the last that refers to the group. So all that does has to go before.
+    """
+    if torch.distributed.is_initialized():
+        gc.collect()
+        torch.distributed.destroy_process_group()
 
 
 def everybodys(accelerator: Accelerator, part: list[T]) -> list[T]:

@@ -251,25 +251,20 @@ def run_training(
     about: Mapping[str, Any],
     given: Callable[[Any, Split | None], Work],
     shared: Mapping[str, Any],
-    end: Callable[[Any], None] = lambda session: None,
+    end: Callable[[Any], None] | None = None,
 ) -> int:
     """Train in a run's folder, once what `given` says of the work was found to fit; then `end` it. The exit code."""
     from ..models import load, pin
     from ..runs import model_folder
-    from ..sessions import Session, Testing, begin, train
-    from ..sharding import sharded
-    from ..together import processes, together
+    from ..sessions import Session, Testing, begin
+    from ..together import leave, processes, together
 
     accelerator = processes()
     pin(shared["threads"], shared["seed"])
     val = for_tuning(shared["val"]) if shared["val"] else None
     folder, memory = model_folder(model), free()
     check_model(folder, memory)
-    if sharded(accelerator) and (val or command == "rl"):
-        raise Told(
-            "no process has the whole of a sharded model, so none can play with it: test its checkpoints with `learn "
-            "evaluate`, without --val here; let an inference server play, and learn with `learn offline`"
-        )
+    _check_playing(accelerator, bool(val) or command == "rl")
     loaded = load(folder)
     loaded = loaded._replace(length=min(loaded.length, shared["length"]))
     work = _shared(given(loaded, val))
@@ -280,16 +275,36 @@ def run_training(
         together(accelerator, plan if MAIN else lambda: None)
     if shared["plan"]:
         return 0
-    config = {
-        **_config(command, model, loaded, split, val, testing, shared),
-        "processes": accelerator.num_processes,
-        "precision": accelerator.mixed_precision,
-    }
+    config = {**_config(command, model, loaded, split, val, testing, accelerator, shared), **about}
+    with begin(accelerator, shared["out"], config) as run:
+        done = _trained(Session(run, loaded, settings, accelerator), work, settings.steps, val, testing, shared, end)
+    leave()
+    if not done:
+        if MAIN:
+            warn("stopped. The same command goes on where this one was.")
+        return INTERRUPTED
+    return 0
+
+
+def _trained(
+    session: Any,
+    work: Work,
+    steps: int,
+    val: Split | None,
+    testing: Any,
+    shared: Mapping[str, Any],
+    end: Callable[[Any], None] | None,
+) -> bool:
+    """Train, and write the run's card and plots. Whether all steps are made, and ended: nobody stopped it.
+
+    What has an end shows the progress of each step itself.
+    """
+    from ..sessions import train
+
     as_json = shared["as_json"]
-    with begin(accelerator, shared["out"], {**config, **about}) as run, stopping() as stop:
-        session = Session(run, loaded, settings, accelerator)
+    with stopping() as stop:
         make = work.begin(session)
-        with progress(settings.steps - session.done, as_json or not MAIN or command == "rl", "steps") as advance:
+        with progress(steps - session.done, as_json or not MAIN or end is not None, "steps") as advance:
 
             def tell(figures: Figures) -> None:
                 advance()
@@ -299,20 +314,16 @@ def run_training(
             def stopped() -> bool:
                 return stop.asked or (shared["stop"] is not None and session.done >= shared["stop"])
 
-            done = train(session, make, settings.steps, val, testing, stopped=stopped, told=tell)
-        if done:
+            done = train(session, make, steps, val, testing, stopped=stopped, told=tell)
+        if done and end:
             try:
                 end(session)  # Before the card, which counts the openings.
             except Interrupted:
                 done = False
         weights = session.digest
         if MAIN:
-            _finish(run, session, weights, as_json)
-    if not done:
-        if MAIN:
-            warn("stopped. The same command goes on where this one was.")
-        return INTERRUPTED
-    return 0
+            _finish(session, weights, as_json)
+    return done
 
 
 def _config(
@@ -322,6 +333,7 @@ def _config(
     split: Split,
     val: Split | None,
     testing: Any,
+    accelerator: Any,
     shared: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What a run says of itself, whatever it learns."""
@@ -336,6 +348,8 @@ def _config(
         "length": loaded.length,
         "mode": "lockstep",
         "testing": msgspec.to_builtins(testing, enc_hook=str),
+        "processes": accelerator.num_processes,
+        "precision": accelerator.mixed_precision,
     }
 
 
@@ -354,6 +368,17 @@ def words_of(context: click.Context) -> list[str]:
     return words
 
 
+def _check_playing(accelerator: Any, plays: bool) -> None:
+    """Raises Told for a training that plays with a model of which no process has the whole."""
+    from ..sharding import sharded
+
+    if plays and sharded(accelerator):
+        raise Told(
+            "no process has the whole of a sharded model, so none can play with it: test its checkpoints with `learn "
+            "evaluate`, without --val here; let an inference server play, and learn with `learn offline`"
+        )
+
+
 def _shared(work: Work) -> Work:
     """What each process needs, where they share a model."""
     from ..sharding import shares
@@ -361,11 +386,12 @@ def _shared(work: Work) -> Work:
     return work._replace(needs=lambda tokens: work.needs(tokens).shared(shares()))
 
 
-def _finish(run: Any, session: Any, weights: str, quiet: bool) -> None:
+def _finish(session: Any, weights: str, quiet: bool) -> None:
     """Write the run's card and plots, and say what came of it."""
     from ..card import card, write_card
     from ..plots import draw
 
+    run = session.run
     rows = run.metrics()
     rendering = session.loaded.rendering
     write_card(run, card(run, tokenizer=rendering.digest, notes=rendering.template.notes))

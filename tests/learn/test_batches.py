@@ -26,6 +26,7 @@ from coworkenv.learn import batches, losses
 from coworkenv.learn.batches import Batch, Scorer, collate, forward_logprobs, plain_head
 from coworkenv.learn.losses import Loss, Tokens
 from coworkenv.learn.samples import Sample, Span, microbatches, sequences, split, trained
+from coworkenv.learn.together import leave
 
 torch.set_num_threads(1)
 
@@ -407,6 +408,11 @@ UPDATE = [
 def in_process(rank: int, processes: int, folder: str) -> None:
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=processes)
+    torch.save(shared_gradients(rank, processes), os.path.join(folder, f"{rank}.pt"))
+    leave()
+
+
+def shared_gradients(rank: int, processes: int) -> Tensor:
     wrapped = DistributedDataParallel(Scorer(llama()))
     parts = split(UPDATE, processes, 10)[rank]
     for place, part in enumerate(parts):
@@ -414,8 +420,7 @@ def in_process(rank: int, processes: int, folder: str) -> None:
         batch = collate(part)
         loss = losses.ppo_clip(batch.tokens(wrapped(batch)), trained(UPDATE))
         (processes * loss.value).backward()
-    torch.save(flat(wrapped), os.path.join(folder, f"{rank}.pt"))
-    torch.distributed.destroy_process_group()
+    return flat(wrapped)
 
 
 def test_two_processes_give_the_gradients_of_one(tmp_path: Path) -> None:

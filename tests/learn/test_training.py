@@ -20,7 +20,7 @@ from coworkenv.learn.batches import Batch, Scored
 from coworkenv.learn.losses import Loss, ppo_clip, value_loss
 from coworkenv.learn.models import weights_digest
 from coworkenv.learn.samples import Sample, Span, microbatches, split, trained
-from coworkenv.learn.together import processes
+from coworkenv.learn.together import leave, processes
 from coworkenv.learn.training import NotFinite, OptimiserSettings, Trainer
 from tests.learn.tiny import llama
 
@@ -100,7 +100,7 @@ def in_process(rank: int, port: int, folder: str) -> None:
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "ACCELERATE_USE_CPU": "true"}
     torch.set_num_threads(1)
     torch.save(learnt(0, rank, 2), Path(folder, f"{rank}.pt"))
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def test_two_processes_make_the_step_of_one(tmp_path: Path) -> None:
