@@ -162,10 +162,6 @@ def forward_logprobs(model: nn.Module, batch: Batch, temperature: float = 1.0) -
     # No mask: padding stands on the right, where nothing that is read looks, and attention without one is fused.
     inputs = {"input_ids": batch.ids, "position_ids": batch.positions}
     parts = plain_head(model)
-    return _scored(model, parts, inputs, batch, temperature)
-
-
-def _scored(model: Any, parts: Any, inputs: dict[str, Tensor], batch: Batch, temperature: float) -> Scored:
     if parts is None:
         output = model(**inputs, use_cache=False, output_hidden_states=True)
         hidden, logits = output.hidden_states[-1], output.logits[batch.rows, batch.columns]

@@ -7,9 +7,10 @@ can answer late, wrongly or not at all, and it keeps every request.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from threading import Event, Thread
 from typing import Any, Literal
 
 import h11
@@ -157,3 +158,26 @@ class ModelServer:
         sent += connection.send(h11.Data(data=content)) or b""
         await stream.send_all(sent + (connection.send(h11.EndOfMessage()) or b""))
         return connection.our_state is h11.DONE and connection.their_state is h11.DONE
+
+
+@contextmanager
+def served(answer: Answering) -> Iterator[ModelServer]:
+    """A server in a thread of its own, beside what runs a loop of its own, as commands do."""
+    server, ready, stop = ModelServer(answer), Event(), trio.Event()
+    tokens: list[trio.lowlevel.TrioToken] = []
+
+    async def serve() -> None:
+        tokens.append(trio.lowlevel.current_trio_token())
+        async with server.serving():
+            ready.set()
+            await stop.wait()
+
+    thread = Thread(target=trio.run, args=(serve,), daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield server
+    finally:
+        if tokens:
+            tokens[0].run_sync_soon(stop.set)
+        thread.join(10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import credit_bench, demo, evaluate, exporting, models, offline, pocket, reproduce, training
+from . import compare, credit_bench, demo, evaluate, exporting, models, offline, pocket, reproduce, training
 
 commands: list[click.Command] = [
     *demo.commands,
@@ -12,6 +12,7 @@ commands: list[click.Command] = [
     *training.commands,
     *offline.commands,
     *evaluate.commands,
+    *compare.commands,
     *models.commands,
     *exporting.commands,
     *reproduce.commands,

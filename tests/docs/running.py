@@ -13,12 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
-
-import trio
 
 from tests.docs.pages import ROOT, Block, blocks
-from tests.loopback import ModelServer, completion
+from tests.loopback import completion, served
 
 DEMO = "coworkenv-demo.db"
 SERVER = "http://127.0.0.1:8000/v1"
@@ -100,23 +97,8 @@ def _chat_server(wanted: bool) -> Iterator[str]:
     if not wanted:
         yield SERVER
         return
-    server = ModelServer(lambda _: completion("", [("finish", {"summary": "There is nothing to do."})]))
-    ready, over = Event(), Event()
-
-    async def serve() -> None:
-        async with server.serving():
-            ready.set()
-            while not over.is_set():
-                await trio.sleep(0.02)
-
-    thread = Thread(target=trio.run, args=(serve,))
-    thread.start()
-    try:
-        assert ready.wait(10)
+    with served(lambda _: completion("", [("finish", {"summary": "There is nothing to do."})])) as server:
         yield server.url
-    finally:
-        over.set()
-        thread.join()
 
 
 def run_python(block: Block, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import msgspec
 import pytest
-import trio
 
 from coworkenv.engine.cli import main
 from coworkenv.engine.cli.places import examples
@@ -28,7 +24,7 @@ from tests.learn.small import model
 from tests.learn.teaching import lessons
 from tests.learn.test_grammar import rendering
 from tests.learn.test_rl import break_coworkers
-from tests.loopback import Answering, ModelServer, in_turn
+from tests.loopback import in_turn, served
 
 
 @pytest.fixture
@@ -49,28 +45,6 @@ def cli(tmp_path, monkeypatch, capfd):
         return code, captured.out, captured.err
 
     return run
-
-
-@contextmanager
-def served(answer: Answering) -> Iterator[ModelServer]:
-    """A server in a thread of its own, since a command runs trio itself."""
-    server, ready, stop = ModelServer(answer), threading.Event(), trio.Event()
-    tokens: list[trio.lowlevel.TrioToken] = []
-
-    async def serve() -> None:
-        tokens.append(trio.lowlevel.current_trio_token())
-        async with server.serving():
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=trio.run, args=(serve,))
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield server
-    finally:
-        tokens[0].run_sync_soon(stop.set)
-        thread.join(10)
 
 
 def demonstrations(path: Path, environments: set[str]) -> None:

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM, LlamaForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    LlamaForSequenceClassification,
+)
 
 from coworkenv.learn.models import ABOUT, ModelError, load, pin, save, shape, shape_of, weights_digest
 from tests.learn import tiny
@@ -36,6 +42,16 @@ def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
     assert loaded.model.config._attn_implementation == "sdpa"
     assert not loaded.model.training
     assert loaded.rendering.read(loaded.rendering.answer("hello", ())) == ("hello", [])
+
+
+def test_a_model_that_caps_its_scores_attends_eagerly(tmp_path: Path) -> None:
+    """Fused attention would leave the cap out, and say nothing."""
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "head_dim": 16}
+    config = Gemma2Config(
+        **sizes, vocab_size=len(tiny.tokenizer()), num_attention_heads=2, num_key_value_heads=2, bos_token_id=None
+    )
+    save(Gemma2ForCausalLM(config), tiny.tokenizer(), tmp_path / "capped")
+    assert load(tmp_path / "capped").model.config._attn_implementation == "eager"
 
 
 def test_the_digest_is_of_names_types_shapes_and_bytes_and_of_nothing_else() -> None:

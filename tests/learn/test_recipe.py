@@ -9,17 +9,14 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import click
 import msgspec
 import pytest
 import torch
-import trio
 from accelerate.commands.config.config_args import load_config_from_file
 from torch import Tensor
 
@@ -36,7 +33,7 @@ from coworkenv.worlds.synth.manifest import manifest, member, write_manifest
 from tests.docs.pages import ROOT, blocks
 from tests.learn import tiny
 from tests.learn.teaching import lessons
-from tests.loopback import ModelServer
+from tests.loopback import served
 
 PAGE = (ROOT / "docs" / "gpu.md").read_text()
 SHARDED = ROOT / "tests" / "learn" / "sharded.py"
@@ -197,8 +194,8 @@ def test_a_server_plays_and_processes_that_share_a_model_learn_its_tokens(
 
     [snippet] = blocks(PAGE, "py")
     monkeypatch.chdir(tmp_path)
-    with serving(answer) as url:
-        text = snippet.text.replace("http://127.0.0.1:8000/v1", url).replace("range(8)", "range(2)")
+    with served(answer) as server:
+        text = snippet.text.replace("http://127.0.0.1:8000/v1", server.url).replace("range(8)", "range(2)")
         Path("play.py").write_text(text)
         runpy.run_path("play.py")
     with opened(str(tmp_path / "rollouts.db")) as log:
@@ -212,24 +209,3 @@ def test_a_server_plays_and_processes_that_share_a_model_learn_its_tokens(
         assert torch.equal(weight, before[name]) == name.startswith("model.visual."), name
     spread = 32 * math.log(run.metrics()[0]["ratio_max"])
     assert spread != pytest.approx(round(spread), abs=1e-3), "of 32 bits: those of bfloat16 would be 1/32 apart"
-
-
-@contextmanager
-def serving(answer: Any) -> Iterator[str]:
-    server = ModelServer(answer)
-    ready, over = Event(), Event()
-
-    async def serve() -> None:
-        async with server.serving():
-            ready.set()
-            while not over.is_set():
-                await trio.sleep(0.02)
-
-    thread = Thread(target=trio.run, args=(serve,))
-    thread.start()
-    try:
-        assert ready.wait(10)
-        yield server.url
-    finally:
-        over.set()
-        thread.join()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-import trio
 
 from coworkenv.engine.cli import main
-from tests.loopback import Answering, ModelServer
+from tests.loopback import Answering, ModelServer, served
 
 
 @dataclass(frozen=True)
@@ -68,25 +67,5 @@ def played(cli: Run) -> dict[str, str]:
 @pytest.fixture
 def serve() -> Iterator[Callable[[Answering], ModelServer]]:
     """Starts a chat server beside the command line, which has a loop of its own."""
-    stops: list[Callable[[], None]] = []
-
-    def start(answer: Answering) -> ModelServer:
-        server, ready = ModelServer(answer), threading.Event()
-
-        async def serving() -> None:
-            async with server.serving():
-                stopped = trio.Event()
-                token = trio.lowlevel.current_trio_token()
-                stops.append(lambda: token.run_sync_soon(stopped.set))
-                ready.set()
-                await stopped.wait()
-
-        thread = threading.Thread(target=trio.run, args=(serving,), daemon=True)
-        thread.start()
-        assert ready.wait(10)
-        stops.append(thread.join)
-        return server
-
-    yield start
-    for stop in stops:
-        stop()
+    with ExitStack() as open_:
+        yield lambda answer: open_.enter_context(served(answer))
