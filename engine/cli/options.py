@@ -38,6 +38,21 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return n
 
 
+def real(least: float, most: float) -> Callable[[str], float]:
+    """A type for click: a number between two bounds, called `NUMBER` in help. NaN is between none."""
+
+    def number(value: str) -> float:
+        try:
+            found = float(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is not a number") from None
+        if not least <= found <= most:
+            raise click.BadParameter(f"{found:g} is not between {least:g} and {most:g}")
+        return found
+
+    return number
+
+
 SEQ = whole(0, 2**62)
 """The number of an event."""
 SEED = whole(-(2**62), 2**62)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import msgspec
 
-from ...engine.cli.options import opened
+from ...engine.cli.options import opened, real, whole
 from ...engine.cli.root import warn
 from ..chats import LeftOut, episodes_of, logs_of
 from ..credit import CREDITS
@@ -38,9 +38,14 @@ METHODS = ("awr", "dpo", "filtered", "weighted")
 )
 @click.option("--method", type=click.Choice(METHODS), default="awr", help="awr (default), dpo, filtered, weighted.")
 @click.option("--credit", type=click.Choice(list(CREDITS)), default="uniform", help="Which decisions did it.")
-@click.option("--beta", default=0.5, help="awr: temperature of advantages; dpo: hold to the reference (0.5).")
-@click.option("--steps", default=100, help="Optimiser steps (100).")
-@click.option("--batch", default=16, help="Episodes, or pairs, of a step (16).")
+@click.option(
+    "--beta",
+    default=0.5,
+    type=real(1e-6, 1e6),
+    help="awr: temperature of advantages; dpo: hold to the reference (0.5).",
+)
+@click.option("--steps", default=100, type=whole(1, 1 << 30), help="Optimiser steps (100).")
+@click.option("--batch", default=16, type=whole(1, 1 << 20), help="Episodes, or pairs, of a step (16).")
 @training_options
 def offline(
     model: Path, logs: tuple[Path, ...], method: str, credit: str, beta: float, steps: int, batch: int, **shared: Any

@@ -70,6 +70,26 @@ def test_every_method_learns_from_the_rollouts_of_a_run(method: str, cli: Any, t
     assert [line["step"] for line in lines if line["type"] == "step"] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--steps", "0"),
+        ("--steps", "-3"),
+        ("--batch", "0"),
+        ("--beta", "0"),
+        ("--beta", "nan"),
+        ("--beta", "inf"),
+        ("--beta", "much"),
+    ],
+)
+def test_numbers_of_which_nothing_can_come_are_refused(option: str, value: str, cli: Any, tmp_path: Path) -> None:
+    code, _, err = cli(*OFFLINE, "--logs", "run", option, value, "--out", str(tmp_path / "out"))
+    assert code == 2
+    assert option in err
+    assert value in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_forks_are_not_exported_and_counted(cli: Any, tmp_path: Path) -> None:
     words = ("--format", "trajectories", "--train", "train.yaml", "--out", str(tmp_path / "rows"), "--json")
     code, [told], err = cli("export", "run", *words)
