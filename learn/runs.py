@@ -93,22 +93,15 @@ class Run:
     def resume(cls, folder: Path) -> Run:
         """A run to go on with, as it was at its last checkpoint: what was told after it is cut off.
 
-        Raises RunError if it is none, or another process is writing to it.
+        Raises RunError if it is none, if its metrics are not what was written, or if another process is writing to it.
         """
         run = cls(folder)
         run._take()
-        cleared(folder / CHECKPOINTS)
-        found = run.latest()
-        run._spent = found.seconds if found else 0.0
-        path = folder / METRICS
-        size = found.metrics if found else 0
-        if path.exists() and path.stat().st_size < size:
+        try:
+            run._restore()
+        except BaseException:
             run.close()
-            raise RunError(
-                f"{path} is shorter than it was at step {found.step if found else 0}: somebody has changed it"
-            )
-        with path.open("ab") as file:
-            file.truncate(size)
+            raise
         return run
 
     @classmethod
@@ -160,7 +153,7 @@ class Run:
             try:
                 rows.append(msgspec.json.decode(line, type=dict[str, Any]))
             except (msgspec.MsgspecError, ValueError) as error:
-                raise RunError(f"{path}, line {number}, is damaged: {error}") from None
+                raise RunError(f"{path}, line {number}, is damaged: {error}. Put back what was written") from None
         return rows
 
     # --- checkpoints ---------------------------------------------------------------------------------------
@@ -238,6 +231,22 @@ class Run:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
+
+    def _restore(self) -> None:
+        cleared(self.folder / CHECKPOINTS)
+        (self.folder / ROLLOUTS).mkdir(exist_ok=True)
+        found = self.latest()
+        self._spent = found.seconds if found else 0.0
+        path = self.folder / METRICS
+        size = found.metrics if found else 0
+        if size > (path.stat().st_size if path.exists() else 0):
+            raise RunError(
+                f"{path} is shorter than it was at step {found.step if found else 0}: somebody has changed it. Put it "
+                "back, or begin again in another folder"
+            )
+        with path.open("ab") as file:
+            file.truncate(size)
+        self.metrics()
 
     def _take(self) -> None:
         handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)

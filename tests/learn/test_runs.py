@@ -238,8 +238,31 @@ def test_metrics_shorter_than_at_the_checkpoint_are_told(run: Run) -> None:
     run.checkpoint(1, fill())
     run.close()
     (run.folder / METRICS).write_bytes(b"")
-    with pytest.raises(RunError, match="somebody has changed it"):
+    with pytest.raises(RunError, match=r"somebody has changed it\. Put it back"):
         Run.resume(run.folder)
+    (run.folder / METRICS).unlink()
+    with pytest.raises(RunError, match=r"somebody has changed it\. Put it back"):
+        Run.resume(run.folder)
+    assert not (run.folder / METRICS).exists()
+
+
+def test_damaged_metrics_are_told_before_anything_is_trained(run: Run) -> None:
+    run.metric({"step": 1})
+    run.checkpoint(1, fill())
+    run.close()
+    path = run.folder / METRICS
+    path.write_bytes(b"x" * (path.stat().st_size - 1) + b"\n")
+    with pytest.raises(RunError, match="line 1, is damaged"):
+        Run.resume(run.folder)
+    path.write_bytes(b"")
+    with pytest.raises(RunError, match="somebody has changed it"):  # Nobody keeps it locked.
+        Run.resume(run.folder)
+
+
+def test_a_folder_that_a_copy_has_lost_since_it_was_empty_is_made_again(run: Run) -> None:
+    run.close()
+    run.log("x").parent.rmdir()
+    assert Run.resume(run.folder).log("x").parent.is_dir()
 
 
 def test_the_time_a_training_took_is_added_up(run: Run) -> None:
