@@ -285,8 +285,10 @@ def _told(folder: Path, what: str) -> Iterator[None]:
     except TemplateError as error:
         raise ModelError(f"{folder}: {error}") from error
     except Exception as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"{folder} {what}: {first[:300]}") from error
+        text = str(error).strip() or type(error).__name__
+        first = text.splitlines()[0].rstrip()
+        said = " ".join(text.split()) if first.endswith(":") else first
+        raise ModelError(f"{folder} {what}: {said[:300]}") from error
 
 
 @contextmanager

@@ -171,6 +171,13 @@ def test_a_broken_configuration_is_told(folder: Path, content: str) -> None:
     refused(folder)
 
 
+def test_a_reason_of_several_lines_is_told_beyond_its_heading(folder: Path) -> None:
+    refused(changed(folder, num_attention_heads="x"), "num_attention_heads", "x")
+    with pytest.raises(ModelError) as told:
+        load(folder)
+    assert not str(told.value).endswith(":")
+
+
 @pytest.mark.parametrize("keep", [0, 100, -4])
 def test_weights_that_are_cut_off_are_told(folder: Path, keep: int) -> None:
     path = folder / "model.safetensors"
