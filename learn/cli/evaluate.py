@@ -198,11 +198,14 @@ def _baseline(word: str, model: Path | None, demos: Path | None, splits: Sequenc
 
 
 def lessons_of(path: Path) -> list[Lesson]:
-    """The demonstrations in a file, or in a folder that `learn demos` made. Raises Told."""
+    """The demonstrations in a file, or in a folder that `learn demos` made: one at least. Raises Told."""
     try:
-        return read_lessons(path / ACCEPTED if path.is_dir() else path)
+        found = read_lessons(path / ACCEPTED if path.is_dir() else path)
     except BadLesson as error:
         raise Told(str(error)) from None
+    if not found:
+        raise Told(f"there is no demonstration in {path}; `coworkenv learn demos` makes some")
+    return found
 
 
 def _count_openings(splits: Sequence[Split], out: Path, model: Path | None) -> None:

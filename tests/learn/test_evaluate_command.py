@@ -182,6 +182,7 @@ def test_a_server_that_answers_without_ids_is_refused(cli):
         ((), "name a run or a model"),
         (("-b", "memoriser"), "--demos"),
         (("-b", "memoriser", "--demos", "nowhere"), "nowhere.*cannot be read"),
+        (("-b", "memoriser", "--demos", "/dev/null"), "there is no demonstration in /dev/null"),
         (("-b", "few-shot", "--demos", "demos.jsonl"), "whose weights|cannot be read"),
         (("-b", "explor"), "explore"),
         (("nowhere",), "no folder nowhere"),
