@@ -7,6 +7,7 @@ it is given. A step is all or nothing: a loss or a gradient that is not finite i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from .batches import Batch, Scored, Scorer, collate
 from .losses import Loss, Measures, summary
@@ -26,6 +27,10 @@ from .valuing import value_head
 
 Objective: TypeAlias = Callable[[Batch, Scored], Loss]
 """From a batch, and what the model says of it, to a loss that is divided by the denominator of the whole step."""
+
+
+class NothingToLearn(ValueError):
+    """Settings with which no weight of a model is learnt, in a sentence."""
 
 
 class NotFinite(CannotGoOn):
@@ -48,6 +53,8 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The largest norm of a gradient; of a value head's, by itself."""
     value_lr: float = 1e-3
     """Of a value head, where there is one."""
+    only: str = ""
+    """A regular expression: weights whose names it is not found in stay as they are."""
 
     @property
     def valued(self) -> bool:
@@ -61,16 +68,28 @@ class OptimiserSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.lr * min(rising, falling)
 
 
+def _trained(model: Any, only: str) -> list[nn.Parameter]:
+    """The weights that are learnt. Raises NothingToLearn."""
+    for name, weight in model.named_parameters():
+        weight.requires_grad_(weight.requires_grad and re.search(only, name) is not None)
+    found = [weight for weight in model.parameters() if weight.requires_grad]
+    if not found:
+        names = ", ".join(name for name, _ in model.named_parameters())
+        raise NothingToLearn(f"no weight of the model has `{only}` in its name; there are {names}")
+    return found
+
+
 class Trainer:
     """A model that learns. Dropout is off: the policy that is trained is the one that was asked."""
 
     def __init__(self, model: Any, settings: OptimiserSettings, accelerator: Accelerator | None = None) -> None:
+        """Raises NothingToLearn. Weights that are not to be learnt no longer require gradients."""
         self.accelerator = accelerator or processes()
         self.settings = settings
         self.steps = 0
         """How many have been made."""
         scorer = Scorer(model, value_head(model) if settings.valued else None).eval()
-        trained = [weight for weight in model.parameters() if weight.requires_grad]
+        trained = _trained(model, settings.only)
         groups = [
             {"params": [each for each in trained if each.ndim > 1], "weight_decay": settings.weight_decay},
             {"params": [each for each in trained if each.ndim <= 1], "weight_decay": 0.0},

@@ -47,12 +47,13 @@ def _told() -> Iterator[None]:
     from ..rl import BadSettings
     from ..runs import RunError
     from ..together import CannotGoOn, Elsewhere
+    from ..training import NothingToLearn
 
     try:
         yield
     except NotWritten as error:
         raise Told(f"{error.filename}: {error.strerror}") from None
-    except (BadLesson, TooAlike, ModelError, TooMuch, BadSettings, RunError) as error:
+    except (BadLesson, TooAlike, ModelError, TooMuch, BadSettings, RunError, NothingToLearn) as error:
         raise Told(str(error)) from None
     except (Unfinished, CannotGoOn, Elsewhere) as error:
         raise Told(str(error), 1) from None

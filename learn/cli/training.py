@@ -5,6 +5,7 @@ Knows options, and what is shown meanwhile. Does not know how a step is made, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
@@ -36,6 +37,14 @@ SHOWN = ("loss", "score", "flat", "entropy", "kl_old")
 """Figures of the last step that are shown at the end."""
 
 
+def _pattern(_: click.Context, __: click.Parameter, value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise click.BadParameter(f"`{value}` is no regular expression: {error}") from None
+    return value
+
+
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every training has."""
     for option in reversed(
@@ -50,6 +59,13 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run's folder."
             ),
             click.option("--lr", type=float, help="Learning rate."),
+            click.option(
+                "--only",
+                default="",
+                metavar="REGEX",
+                callback=_pattern,
+                help="Learn only weights with this in their names, such as norm (all).",
+            ),
             click.option("--batch-tokens", default=8192, type=whole(64, 1 << 30), help="In memory at once (8192)."),
             click.option("--length", default=4096, type=whole(16, 1 << 24), help="Of an episode, in tokens (4096)."),
             click.option("--max-tokens", default=256, type=whole(1, 1 << 20), help="Of one answer (256)."),
@@ -228,7 +244,7 @@ def _tokens(settings: Any, split: Split, played: Any) -> Tokens:
 def common(shared: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that every training has."""
     lr = {"lr": shared["lr"]} if shared["lr"] is not None else {}
-    return {"batch_tokens": shared["batch_tokens"], "seed": shared["seed"], **lr}
+    return {**{name: shared[name] for name in ("batch_tokens", "seed", "only")}, **lr}
 
 
 def settings_of(shared: Mapping[str, Any], temperature: Decimal = Decimal(0)) -> Any:

@@ -21,7 +21,7 @@ from coworkenv.learn.losses import Loss, ppo_clip, value_loss
 from coworkenv.learn.models import weights_digest
 from coworkenv.learn.samples import Sample, Span, microbatches, split, trained
 from coworkenv.learn.together import leave, processes
-from coworkenv.learn.training import NotFinite, OptimiserSettings, Trainer
+from coworkenv.learn.training import NotFinite, NothingToLearn, OptimiserSettings, Trainer
 from tests.learn.tiny import llama
 
 UPDATE = [
@@ -167,6 +167,32 @@ def test_a_trainer_that_is_loaded_goes_on_in_the_same_bits(value: bool, tmp_path
     assert [other.step(microbatches(UPDATE, 48), OBJECTIVE) for _ in range(2)] == wanted
     assert torch.equal(torch.rand(3), drawn)
     assert weights_digest(other.model) == weights_digest(trainer.model)
+
+
+@pytest.mark.parametrize("value", [False, True], ids=["without values", "with values"])
+def test_only_the_weights_that_are_named_are_learnt(value: bool, tmp_path: Path) -> None:
+    only = r"^model\.norm\.|input_layernorm"
+    trainer = Trainer(llama(), Valued(value=value, warmup=0, only=only))
+    before = {name: weight.clone() for name, weight in trainer.model.state_dict().items()}
+    trainer.step(microbatches(UPDATE, 48), OBJECTIVE)
+    moved = [name for name, weight in trainer.model.state_dict().items() if not torch.equal(weight, before[name])]
+    assert moved == [
+        "model.layers.0.input_layernorm.weight",
+        "model.layers.1.input_layernorm.weight",
+        "model.norm.weight",
+    ]
+    torch.save(trainer.state(), tmp_path / "trainer.pt")
+    model = llama(seed=5)
+    model.load_state_dict(trainer.model.state_dict())
+    other = Trainer(model, Valued(value=value, warmup=0, only=only))
+    other.load(tmp_path / "trainer.pt")
+    assert other.step(microbatches(UPDATE, 48), OBJECTIVE) == trainer.step(microbatches(UPDATE, 48), OBJECTIVE)
+    assert weights_digest(other.model) == weights_digest(trainer.model)
+
+
+def test_a_training_of_no_weight_is_refused() -> None:
+    with pytest.raises(NothingToLearn, match=r"no weight of the model has `lora`.*model\.embed_tokens"):
+        Trainer(llama(), OptimiserSettings(only="lora"))
 
 
 def test_a_value_head_learns_what_is_to_come_and_moves_no_other_weight() -> None:
