@@ -106,7 +106,7 @@ def evaluate(
     if model is None and server:
         raise Told("name the folder of the model that --server has: it says how it reads")
     splits = [for_report(path, final=final) for path in dict.fromkeys(sets)]
-    asked = _Asked(_decimal(temperature), max_tokens, decisions, None if long_ else "brief", rows)
+    asked = _Asked(temperature_of(temperature), max_tokens, decisions, None if long_ else "brief", rows)
     players: list[Player] = []
     if model is not None:
         players.append(_served(server, served or str(model), model, asked) if server else _policy(model, asked))
@@ -131,11 +131,12 @@ def evaluate(
     return 0
 
 
-def _decimal(text: str) -> Decimal:
+def temperature_of(text: str | Decimal) -> Decimal:
+    """A temperature as somebody has typed it. Raises Told."""
     try:
         found = Decimal(text)
     except InvalidOperation:
-        raise Told(f"--temperature is a number, not {text!r}") from None
+        raise Told(f"--temperature is a number, not {str(text)!r}") from None
     if not (found.is_finite() and 0 <= found <= 10):
         raise Told(f"--temperature is between 0 and 10, not {text}")
     return found

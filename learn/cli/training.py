@@ -18,7 +18,7 @@ import msgspec
 from ...engine.cli.failures import Told
 from ...engine.cli.interrupts import Interrupted, run_until_interrupted
 from ...engine.cli.learning import progress
-from ...engine.cli.options import json_option, whole
+from ...engine.cli.options import json_option, real, whole
 from ...engine.cli.root import INTERRUPTED, warn
 from ...engine.cli.screen import print_json, say, screen
 from ...events.log import Log
@@ -27,7 +27,7 @@ from ..credit import CREDITS
 from ..planning import Tokens, check_memory
 from ..processing import PROCESSES
 from ..splits import Split, base_of, check_from, for_training, for_tuning
-from .evaluate import lessons_of
+from .evaluate import lessons_of, temperature_of
 from .guard import MAIN, stopping, told
 from .hacking import held_out_of, held_out_options, measure, told_of
 from .planned import Work, check_model, first_drafts, free, from_samples, planned
@@ -58,7 +58,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run's folder."
             ),
-            click.option("--lr", type=float, help="Learning rate."),
+            click.option("--lr", type=real(0, 1e38), help="Learning rate."),
             click.option(
                 "--only",
                 default="",
@@ -76,7 +76,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--threads", default=1, type=whole(1, 1024), help="Of each process (1)."),
             click.option("--stop", type=whole(1, 1 << 30), metavar="STEP", help="Stop after this one, to go on later."),
             click.option("--plan", is_flag=True, help="Say what it takes, and stop."),
-            click.option("--hours", type=float, help="Refuse what takes longer."),
+            click.option("--hours", type=real(0, 1e6), help="Refuse what takes longer."),
             json_option,
         ]
     ):
@@ -148,8 +148,10 @@ def sft(model: Path, demos: Path, steps: int, batch: int, shuffled: bool, **shar
 )
 @click.option("--loss", type=click.Choice(["ppo", "grpo", "reinforce"]), default="ppo", help="ppo (default), …")
 @click.option("--epochs", default=1, type=whole(1, 1000), help="How often an update's rollouts are learnt (1).")
-@click.option("--beta", default=0.0, help="Weight of the KL divergence to the model at the start (0).")
-@click.option("--temperature", default=Decimal(1), type=Decimal, help="Of sampling (1).")
+@click.option(
+    "--beta", default=0.0, type=real(0, 1e6), help="Weight of the KL divergence to the model at the start (0)."
+)
+@click.option("--temperature", default=Decimal(1), type=temperature_of, metavar="T", help="Of sampling (1).")
 @click.option("--truncated", type=click.Choice(["keep", "mask"]), default="keep", help="Answers cut by length.")
 @held_out_options
 @training_options
