@@ -21,7 +21,7 @@ from ..credit import CREDITS
 from ..splits import Split, base_of, for_training
 from .guard import MAIN, told
 from .planned import Work, from_samples
-from .training import Figures, common, run_training, settings_of, training_options
+from .running import Figures, common, run_training, settings_of, training_options
 
 METHODS = ("awr", "dpo", "filtered", "weighted")
 
