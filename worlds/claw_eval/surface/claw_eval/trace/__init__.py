@@ -1,0 +1,5 @@
+"""Reading traces."""
+
+from .reader import load_trace
+
+__all__ = ["load_trace"]
