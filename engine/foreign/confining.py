@@ -12,6 +12,7 @@ Without a sandbox (`unsafe`) there is no first process, and limits are all that 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import signal
@@ -36,6 +37,8 @@ def confine(order: dict[str, Any]) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
     if order["unsafe"]:
         _begin_unconfined(order)
+    elif not _LINUX:
+        raise OSError(errno.ENOSYS, f"{sys.platform} has no namespaces")
     else:
         _begin_confined(order)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _WAITED)
@@ -76,11 +79,12 @@ def _begin_confined(order: dict[str, Any]) -> None:
     socket.sethostname("worker")
     show(order["reads"], order["scratch"], order["written"])
     linux.give_up_privileges()
+    linux.let_look(False)
     child = os.fork()
     if child:
         os.close(order["line"])
-        linux.hide()
         _first(child)
+    linux.let_look(True)
     linux.die_with_parent(signal.SIGKILL)
 
 
@@ -132,7 +136,8 @@ def _limit(order: dict[str, Any]) -> None:
 
 
 def _first(child: int) -> NoReturn:
-    """Buries whoever dies in the namespace, until the one that answers does."""
+    """Buries whoever dies in the namespace, until the one that answers does. Deaf to what that one may send."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     while True:
         ended, status = os.wait()
         if ended == child:

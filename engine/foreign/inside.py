@@ -49,6 +49,10 @@ class _Line:
         self._turn = Lock()
         self.asked: int | None = None
 
+    def mine(self) -> bool:
+        """Whether this is the process that the parent asks, and no fork of it."""
+        return self._process == os.getpid()
+
     def read(self) -> Any:
         """The next frame. Ends the process where the parent is gone."""
         return from_json(self._exactly(announced(self._exactly(HEADER))))
@@ -62,7 +66,7 @@ class _Line:
         """Asks the parent, and waits for what it answers. Threads take turns."""
         value, _ = normalise(args)
         with self._turn:
-            if self.asked is None or self._process != os.getpid():
+            if self.asked is None or not self.mine():
                 raise NotAsked(f"{name!r} can be asked only while a question is being answered, by the worker itself.")
             self.write(["outside", self.asked, name, value])
             kind, value = self.read()
@@ -143,6 +147,8 @@ def _answer(line: _Line, number: int, seconds: float, work: Callable[[], Any]) -
     except BaseException as error:  # SystemExit and KeyboardInterrupt, too: only the parent ends a worker
         frame = ["failed", number, "memory" if isinstance(error, MemoryError) else "raised", _told(error)]
         _print(error)
+    if not line.mine():
+        os._exit(0)  # a fork that came back from where it was made: only one of the two answers
     line.asked = None
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
@@ -171,4 +177,5 @@ def _told(error: BaseException) -> str:
 def _print(error: BaseException) -> None:
     """Its traceback, among what the code prints."""
     with contextlib.suppress(BaseException):
-        traceback.print_exception(error, limit=-_FRAMES)
+        for part in traceback.format_exception(error, limit=-_FRAMES):
+            sys.stderr.write(part if len(part) <= _SAID else part[:_SAID] + "…\n")

@@ -81,9 +81,9 @@ def die_with_parent(signal: int) -> None:
     _prctl(_PDEATHSIG, signal)
 
 
-def hide() -> None:
-    """Nobody without capabilities may look into this process or trace it."""
-    _prctl(_DUMPABLE, 0)
+def let_look(allowed: bool) -> None:
+    """Whether others of the same user may look into this process or trace it."""
+    _prctl(_DUMPABLE, int(allowed))
 
 
 def adopt_orphans() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 def main() -> None:
     line = int(sys.argv[1])
-    order = json.loads(_exactly(line, int.from_bytes(_exactly(line, 4), "big")))
+    (order,) = json.loads(_exactly(line, int.from_bytes(_exactly(line, 4), "big")))
+    order["line"] = line
     sys.argv = [""]
     sys.dont_write_bytecode = True
     _without_exports(order["packages"])

@@ -6,7 +6,6 @@ that comes from a worker is believed: it may be junk, too long, too late, or nev
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -60,7 +59,7 @@ async def foreign(
     ForeignFailed: "refused" where code cannot be confined here and `unsafe` is not given; otherwise as `Worker.ask`.
     `unsafe` code has only the limits that the system has for a process: it reads, writes and connects as its user does.
     """
-    with _scratch(unsafe) as scratch, _started(room, scratch, target, unsafe) as (process, line, output):
+    with _scratch(unsafe) as scratch, _started(room, scratch) as (process, line, output):
         worker = Worker(room, process, line, output, scratch, answers)
         stopped: BaseException | None = None
         try:
@@ -69,7 +68,7 @@ async def foreign(
                 nursery.start_soon(worker.watch)
                 # Kept, and raised outside of the nursery: there it would become a group.
                 try:
-                    await worker.begin()
+                    await worker.begin(_order(room, scratch, target, unsafe))
                     yield worker
                 except BaseException as error:
                     stopped = error
@@ -130,12 +129,16 @@ class Worker:
                 raise ForeignFailed(
                     self._failed.kind, f"The worker has been ended before: {self._failed.says}", self._failed.output
                 )
+            try:
+                question = packed(["ask", self._asked + 1, method, normalise(args)[0]])
+            except TooLarge as error:
+                raise ForeignFailed("refused", f"The question {method!r} {error}. Ask for less at a time.") from None
             self._asked += 1
-            return await self._hear(["ask", self._asked, method, normalise(args)[0]])
+            return await self._hear(question)
 
-    async def begin(self) -> None:
-        """Waits until the object that is hosted has been made."""
-        await self._hear(None)
+    async def begin(self, order: dict[str, Json]) -> None:
+        """Says what it has to know, and waits until the object that is hosted has been made."""
+        await self._hear(packed([order]))
 
     async def watch(self) -> None:
         """Ends the worker where its processes use too much together."""
@@ -154,25 +157,25 @@ class Worker:
                 self._process.kill()
                 await self._ended(_PATIENCE)
 
-    async def _hear(self, frame: list[Json] | None) -> Json:
-        """Sends `frame`, and answers the worker's questions until it has answered ours."""
+    async def _hear(self, question: bytes) -> Json:
+        """Sends `question`, and answers the worker's own until it has answered ours."""
         self._left = self._room.seconds
         finished = False
         try:
-            if frame is not None:
-                await self._send(frame)
+            await self._send(question)
             while True:
                 match await self._receive():
                     case ["answer", int(number), value] if number == self._asked:
+                        answer = self._plain(value)
                         finished = True
-                        return value
+                        return answer
                     case ["failed", int(number), ("raised" | "memory" | "nonsense") as kind, str(says)] if (
                         number == self._asked
                     ):
                         finished = True
                         raise self._failure(kind, says)
                     case ["outside", int(number), str(name), args] if number == self._asked:
-                        await self._tell(name, args)
+                        await self._tell(name, self._plain(args))
                     case ["refused", str(says)]:
                         self._fail("refused", _refused(says))
                     case _:
@@ -183,12 +186,16 @@ class Worker:
 
     async def _tell(self, name: str, args: Json) -> None:
         if self._answers is None:
-            await self._send(["untold", f"Nobody here answers {name!r}."])
-        else:
-            await self._send(["told", normalise(await self._answers(name, args))[0]])
+            await self._send(packed(["untold", f"Nobody here answers {name!r}."]))
+            return
+        value, _ = normalise(await self._answers(name, args))
+        try:
+            await self._send(packed(["told", value]))
+        except TooLarge as error:
+            await self._send(packed(["untold", f"What is answered to {name!r} {error}."]))
 
-    async def _send(self, frame: list[Json]) -> None:
-        data = memoryview(packed(frame))
+    async def _send(self, frame: bytes) -> None:
+        data = memoryview(frame)
         with self._in_time():
             try:
                 while data:
@@ -200,14 +207,17 @@ class Worker:
         try:
             with self._in_time():
                 data = await self._exactly(announced(await self._exactly(HEADER)))
-            frame, _ = normalise(from_json(data))
+            return from_json(data)
         except TooLarge as error:
             self._fail("nonsense", f"What it sent {error}.")
-        except NotJson as error:
-            self._fail("nonsense", f"What it sent is not JSON: {error}.")
         except BAD_JSON:
             self._fail("nonsense", "What it sent is not JSON.")
-        return frame
+
+    def _plain(self, value: Json) -> Json:
+        try:
+            return normalise(value)[0]
+        except NotJson as error:
+            self._fail("nonsense", f"What it sent is not JSON: {error}.")
 
     async def _exactly(self, size: int) -> bytes:
         data = bytearray()
@@ -233,7 +243,7 @@ class Worker:
 
     async def _died(self) -> NoReturn:
         """Its end of the line is closed: as a rule its process has ended, and says how."""
-        code = await self._ended(_PATIENCE)
+        code = await self._ended(1.0)
         if self._failed is not None:
             raise self._failed
         if code is None:
@@ -281,36 +291,27 @@ def _scratch(unsafe: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def _started(
-    room: Room, scratch: Path, target: str, unsafe: bool
-) -> Iterator[tuple[subprocess.Popen[bytes], trio.socket.SocketType, Output]]:
+def _started(room: Room, scratch: Path) -> Iterator[tuple[subprocess.Popen[bytes], trio.socket.SocketType, Output]]:
     """The process, the line to it, and what it prints."""
-    order = _order(room, scratch, target, unsafe)
     ours, theirs = socket.socketpair()
     reading, writing = os.pipe()
-    output = Output(reading, room.spoken)
-    try:
-        order["line"] = theirs.fileno()
-        # Not through trio, which would do it in a thread: on Linux the process is to end with the one that starts it.
-        process = subprocess.Popen(
-            [sys.executable, "-P", starting.__file__, str(theirs.fileno())],
-            env=_environment(room, scratch),
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
-        theirs.close()
-        os.close(writing)
-        data = json.dumps(order).encode()
-        ours.sendall(len(data).to_bytes(HEADER, "big") + data)
-        ours.setblocking(False)
-        with trio.socket.from_stdlib_socket(ours) as line:
-            yield process, line, output
-    finally:
-        output.close()
+    with ours, closing(Output(reading, room.spoken)) as output:
+        try:
+            # Not through trio, which would do it in a thread: on Linux the process ends with the thread that starts it.
+            process = subprocess.Popen(
+                [sys.executable, "-P", starting.__file__, str(theirs.fileno())],
+                env=_environment(room, scratch),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            os.close(writing)
+        yield process, trio.socket.from_stdlib_socket(ours), output
 
 
 def _order(room: Room, scratch: Path, target: str, unsafe: bool) -> dict[str, Any]:
