@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from . import linux
+from . import filtering, linux
 from .showing import show
 
 USER = 1000
@@ -86,6 +86,7 @@ def _begin_confined(order: dict[str, Any]) -> None:
         _first(child)
     linux.let_look(True)
     linux.die_with_parent(signal.SIGKILL)
+    filtering.install()
 
 
 def _become(user: int, group: int) -> None:

@@ -13,7 +13,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def excess(guard: int, processes: int, memory: int) -> str | None:
     """A sentence, if the descendants of process `guard` are too many, or have more bytes in memory than `memory`."""
-    found = list(_descendants(guard))
+    found = list(descendants(guard))
     threads = sum(_threads(process) for process in found)
     # The first process of the namespace is ours.
     if threads > processes + 1:
@@ -24,10 +24,11 @@ def excess(guard: int, processes: int, memory: int) -> str | None:
     return None
 
 
-def _descendants(process: int) -> Iterator[int]:
+def descendants(process: int) -> Iterator[int]:
+    """Children first, each with its own after it."""
     for child in _children(process):
         yield child
-        yield from _descendants(child)
+        yield from descendants(child)
 
 
 def _children(process: int) -> list[int]:

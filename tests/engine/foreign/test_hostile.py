@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
+import subprocess
 import sys
 import time
 import unicodedata
@@ -16,6 +18,7 @@ import pytest
 import trio
 
 from coworkenv.engine.foreign import ForeignFailed, Room, Worker, foreign
+from coworkenv.engine.foreign.watching import descendants
 
 HOSTED = Path(__file__).parent / "hosted"
 BRIEF = 1.0
@@ -272,6 +275,18 @@ async def test_it_has_no_network(confined: None) -> None:
             assert (await failure_of(worker, "listens")).says.startswith("OSError")
 
 
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="calls are filtered on two machines")
+async def test_what_namespaces_leave_open_is_closed(confined: None) -> None:
+    async with wild(False) as worker:
+        assert await worker.ask("hides_memory") == []
+        assert await worker.ask("opens_sockets") == []
+
+
+async def test_ordinary_code_is_not_hindered(unsafe: bool) -> None:
+    async with wild(unsafe) as worker:
+        assert await worker.ask("runs_programs") == "hello [1, 2] well"
+
+
 async def test_it_gets_no_privileges(confined: None) -> None:
     async with wild(False) as worker:
         assert await worker.ask("becomes_root") == []
@@ -320,6 +335,36 @@ async def test_nothing_that_it_starts_outlives_it(unsafe: bool) -> None:
             await trio.sleep(0.02)
         assert await worker.ask("well") == "well"
     assert not left()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks in /proc")
+async def test_it_dies_with_us(unsafe: bool) -> None:
+    program = f"""
+import trio
+from pathlib import Path
+from coworkenv.engine.foreign import Room, foreign
+
+async def main():
+    room = Room(reads=(), paths=(Path({str(HOSTED)!r}),))
+    async with foreign(room, "wild:Wild", unsafe={unsafe}) as worker:
+        # Without a sandbox nobody would end what it starts, where we end without a word.
+        if not {unsafe}:
+            await worker.ask("leaves_a_child_behind", marker="left alone")
+        print("ready", flush=True)
+        await worker.ask("loops")
+
+trio.run(main)
+"""
+    ours = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    with ours:
+        assert ours.stdout is not None
+        assert ours.stdout.readline() == b"ready\n"
+        started = list(descendants(ours.pid))
+        assert len(started) == (2 if unsafe else 4)
+        ours.kill()
+    with trio.fail_after(10):
+        while any(Path(f"/proc/{process}").exists() for process in started):
+            await trio.sleep(0.02)
 
 
 def command(process: Path) -> str:

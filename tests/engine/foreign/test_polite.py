@@ -27,15 +27,15 @@ values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=4) | st.dic
 
 
 async def test_values_come_back_as_they_went(unsafe: bool) -> None:
-    seen: list[tuple[Json, Json]] = []
+    seen: list[Json] = []
 
     @given(value=st.lists(values, max_size=5))
     def collect(value: Json) -> None:
-        seen.append((value, None))
+        seen.append(value)
 
     collect()
     async with foreign(ROOM, POLITE, unsafe=unsafe) as worker:
-        for value, _ in seen:
+        for value in seen:
             assert await worker.ask("echo", value=value) == value
 
 
@@ -245,3 +245,33 @@ async def test_no_descriptor_is_left_open(unsafe: bool) -> None:
         except ForeignFailed:
             pass
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+async def test_where_code_cannot_be_confined_it_is_not_run(confined: None) -> None:
+    """In a user namespace that may have none in it."""
+    program = f"""
+import os, trio
+from pathlib import Path
+from coworkenv.engine.foreign import ForeignFailed, Room, foreign, linux
+
+user = os.geteuid()
+linux.unshare(0x10000000)
+Path("/proc/self/uid_map").write_text(f"0 {{user}} 1")
+Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+async def main():
+    room = Room(reads=(), paths=(Path({str(HOSTED)!r}),))
+    try:
+        async with foreign(room, "polite:broken"):
+            pass
+    except ForeignFailed as failure:
+        print(failure.kind, failure.says)
+    async with foreign(room, "polite:Polite", unsafe=True) as worker:
+        print(await worker.ask("counted"))
+
+trio.run(main)
+"""
+    found = await trio.run_process([sys.executable, "-c", program], capture_stdout=True)
+    refused, counted = found.stdout.decode().splitlines()
+    assert refused.startswith("refused This system does not let a user confine a process: unshare: ")
+    assert counted == "1"

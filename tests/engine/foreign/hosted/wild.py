@@ -175,6 +175,47 @@ class Wild:
         address = socket.create_server(("127.0.0.1", 0)).getsockname()
         socket.create_connection(address, timeout=1)
 
+    def hides_memory(self) -> list[str]:
+        """Where it could keep memory that belongs to no process."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        found = []
+        if libc.shmget(0, 1 << 20, 0o1600) >= 0:
+            found.append("shared memory of System V")
+        try:
+            os.close(os.memfd_create("hidden"))
+            found.append("a file in memory")
+        except OSError:
+            pass
+        return found
+
+    def opens_sockets(self) -> list[str]:
+        """The families of sockets that it could open, of those that no network namespace knows."""
+        found = []
+        for name in ("AF_VSOCK", "AF_ALG", "AF_NETLINK"):
+            try:
+                kind = socket.SOCK_SEQPACKET if name == "AF_ALG" else socket.SOCK_STREAM
+                socket.socket(getattr(socket, name), kind).close()
+                found.append(name)
+            except OSError:
+                pass
+        return found
+
+    def runs_programs(self) -> str:
+        """What ordinary code does: processes, threads, pools, pairs of sockets, an event loop."""
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
+        from multiprocessing import get_context
+
+        async def talk() -> str:
+            process = await asyncio.create_subprocess_exec("echo", "hello", stdout=subprocess.PIPE)
+            return (await process.communicate())[0].decode().strip()
+
+        with ThreadPoolExecutor(2) as threads, get_context("fork").Pool(2) as pool:
+            numbers = [*threads.map(abs, [-1]), *pool.map(abs, [-2])]
+        return (
+            f"{asyncio.run(talk())} {numbers} {subprocess.check_output(['sh', '-c', 'echo well'], text=True).strip()}"
+        )
+
     def becomes_root(self) -> list[str]:
         """What it was allowed of what it should not be."""
         libc = ctypes.CDLL(None, use_errno=True)
