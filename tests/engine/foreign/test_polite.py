@@ -250,14 +250,16 @@ async def test_no_descriptor_is_left_open(unsafe: bool) -> None:
 async def test_where_code_cannot_be_confined_it_is_not_run(confined: None) -> None:
     """In a user namespace that may have none in it."""
     program = f"""
-import os, trio
+import ctypes, os
 from pathlib import Path
-from coworkenv.engine.foreign import ForeignFailed, Room, foreign, linux
 
 user = os.geteuid()
-linux.unshare(0x10000000)
+ctypes.CDLL(None).unshare(0x10000000)  # before anything starts a thread
 Path("/proc/self/uid_map").write_text(f"0 {{user}} 1")
 Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+import trio
+from coworkenv.engine.foreign import ForeignFailed, Room, foreign
 
 async def main():
     room = Room(reads=(), paths=(Path({str(HOSTED)!r}),))
