@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 import sys
 from importlib import import_module
 from inspect import signature
@@ -29,11 +30,20 @@ class NoJudge(BaseException):
 class Graders:
     """What the worker hosts."""
 
+    def __init__(self) -> None:
+        self._opened: dict[str, None] = {}
+        sys.pycache_prefix = str(Path("cache").absolute())  # What is run is what the checkout's sources say.
+        sys.addaudithook(self._watch)
+
+    def _watch(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(args[0], str):
+            self._opened[os.path.abspath(args[0])] = None
+
     def grade(self, tasks: str, task: str, families: str | None, trace: str, judged: bool) -> Json:
         """The scores that the grader of `task` gives to a trace, or what it `needs` in order to give any.
 
         `tasks` is the folder of all tasks, `families` the folder of the modules that graders share, where our surface
-        leaves those to the checkout. Also tells which files of theirs were `run`. Raises what the grader raises.
+        leaves those to the checkout. Also tells which files were `opened`. Raises what the grader raises.
         """
         folder = Path(tasks) / task
         _find(Path(tasks), families)
@@ -50,8 +60,8 @@ class Graders:
         except NoJudge:
             scores = None
         if judge.missed:
-            return {"needs": "judge", "run": _run()}
-        return {"scores": {name: _score(scores, name) for name in DIMENSIONS}, "run": _run()}
+            return {"needs": "judge", "opened": list(self._opened)}
+        return {"scores": {name: _score(scores, name) for name in DIMENSIONS}, "opened": list(self._opened)}
 
 
 def _find(tasks: Path, families: str | None) -> None:
@@ -82,12 +92,6 @@ def _score(scores: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"the grader's {name} is {value!r:.80}, which is no number")
     return float(value)
-
-
-def _run() -> list[str]:
-    """The files of all modules, those of graders among them."""
-    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    return sorted(str(file) for file in files if file)
 
 
 # --- the judge ---------------------------------------------------------------------------------------------
