@@ -32,6 +32,7 @@ from ...events.event import (
 )
 from ...events.log import Log, StreamRow
 from ...worlds.claw_eval import NotATask, Task, from_document
+from ...worlds.claw_eval.needs import needs
 from ...worlds.claw_eval.trace import trace, trace_text
 from .. import wall
 from ..effects import fingerprints, request_digest
@@ -46,6 +47,10 @@ RULE = "claw-eval"
 
 class NeedsJudge(EpisodeError):
     """A grader asked a judge, and there is none."""
+
+
+class NeedsSandbox(EpisodeError):
+    """A task whose agent works on files, and whose grader looks for them."""
 
 
 def episode_trace(row: StreamRow, events: Sequence[Event]) -> str:
@@ -70,14 +75,16 @@ async def grade_by_its_grader(
     """Grade an episode by its task's own grader; `perform` asks the judge that `options` name.
 
     Written once: the same episode under the same code and judge is read back. The log must be being written to. Raises
-    EpisodeError, NeedsJudge where there is no judge and one is asked, TaskError, ForeignFailed where the grader fails,
-    and Unavailable where the judge cannot be asked now.
+    EpisodeError, NeedsJudge where there is no judge and one is asked, NeedsSandbox, TaskError, ForeignFailed where the
+    grader fails, and Unavailable where the judge cannot be asked now.
     """
     row = log.row(stream)
     if row.kind != "episode" or row.status != "ended":
         raise EpisodeError(f"stream {row.id} is no episode that has ended; only those are graded")
     events = events_of(log, row.id)
     task = _task(row, events)
+    if "sandbox" in needs(setup.checkout.folder(task.id)):
+        raise NeedsSandbox(f"{task.id} takes a sandbox, which is not simulated here; its grade would say nothing")
     digest = _grader(setup, task.id, options)
     name = grading_id(row.digest, digest)
     if (kept := _kept(log, name)) is not None:
