@@ -20,6 +20,8 @@ from typing import Any
 from ...events.event import Json
 from ..foreign.inside import outside
 
+_TRACE = "trace.jsonl"
+
 DIMENSIONS = ("completion", "robustness", "communication", "safety")
 
 
@@ -39,18 +41,24 @@ class Graders:
         if event == "open" and isinstance(args[0], str):
             self._opened[os.path.abspath(args[0])] = None
 
-    def grade(self, tasks: str, task: str, families: str | None, trace: str, judged: bool) -> Json:
-        """The scores that the grader of `task` gives to a trace, or what it `needs` in order to give any.
+    def take(self, part: str, first: bool) -> None:
+        """The next part of a trace; it may be longer than a question."""
+        with open(_TRACE, "w" if first else "a", encoding="utf-8", newline="") as file:
+            file.write(part)
 
-        `tasks` is the folder of all tasks, `families` the folder of the modules that graders share, where our surface
-        leaves those to the checkout. Also tells which files were `opened`. Raises what the grader raises.
+    def grade(self, tasks: str, task: str, families: str | None, own: bool, judged: bool) -> Json:
+        """The scores that the grader of `task` gives to the trace, or what it `needs` in order to give any.
+
+        `tasks` is the folder of all tasks, `families` that of the modules that graders share, which our surface leaves
+        to the checkout, if it has any; `own` says that the package is not our surface. Also tells which files were
+        `opened`. Raises what the grader raises.
         """
         folder = Path(tasks) / task
-        _find(Path(tasks), families)
+        if not own:
+            _find(Path(tasks), families)
         definition = import_module("claw_eval.models.task").TaskDefinition.from_yaml(folder / "task.yaml")
         grader = import_module("claw_eval.graders.registry").get_grader(task, tasks_dir=tasks, task_dir=folder)
-        Path("trace.jsonl").write_text(trace, encoding="utf-8")
-        _, messages, dispatches, media, _, audit = import_module("claw_eval.trace.reader").load_trace("trace.jsonl")
+        _, messages, dispatches, media, _, audit = import_module("claw_eval.trace.reader").load_trace(_TRACE)
         judge = Judge(judged)
         offered = {"audit_data": audit, "judge": judge, "media_events": media, "env_snapshot": _snapshot(definition)}
         taken = signature(grader.grade).parameters
@@ -65,12 +73,11 @@ class Graders:
 
 
 def _find(tasks: Path, families: str | None) -> None:
-    """Tells the package where the other graders and the shared families are."""
-    if families is not None:
-        package, base = import_module("claw_eval.graders"), import_module("claw_eval.graders.base")
-        if families not in package.__path__:
-            package.__path__.append(families)
-        base.TASKS[0] = tasks
+    """Tells our surface where the other graders and the shared families are."""
+    import_module("claw_eval.graders.base").TASKS[0] = tasks
+    path = import_module("claw_eval.graders").__path__
+    if families is not None and families not in path:
+        path.append(families)
 
 
 def _snapshot(definition: Any) -> dict[str, Json] | None:

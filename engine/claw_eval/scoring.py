@@ -16,9 +16,15 @@ import msgspec
 from ...events.event import Json
 from ...worlds.claw_eval.checkout import SURFACE, Checkout, code_digest, grader_files
 from ..foreign import ForeignFailed, Room, Worker, foreign
-from .judging import Answering
+from .judging import Answering, BadQuestion
 
 _TARGET = f"{__package__}.hosted:Graders"
+_PART = 1 << 21
+"""Characters of a trace that are sent at once: whatever they are, a question has room for them."""
+
+_LARGEST = 1000
+"""Scores are not clamped, since upstream's are not; but they are to be scores."""
+
 PASSED = Decimal("0.75")
 """A trial with at least this score is passed."""
 
@@ -76,7 +82,10 @@ async def grader(setup: Setup, task: str, answers: Answering | None = None) -> A
     async def told(name: str, question: Json) -> Json:
         if name != "judge" or answers is None:
             raise ForeignFailed("nonsense", f"The grader of {task} asked for {name!r:.40}, and there is only a judge.")
-        return await answers(question)
+        try:
+            return await answers(question)
+        except BadQuestion as error:
+            raise ForeignFailed("nonsense", f"The grader of {task} cannot be answered: {error}.") from None
 
     async with foreign(room, _TARGET, unsafe=setup.unsafe, answers=told) as worker:
         yield TaskGrader(setup, task, frozenset(map(str, files)), worker, judged=answers is not None)
@@ -91,21 +100,26 @@ class TaskGrader:
     async def grade(self, trace: str) -> Scores | None:
         """The scores of a trace; None where that takes a judge, and there is none. Raises ForeignFailed."""
         checkout = self._setup.checkout
+        for start in range(0, len(trace), _PART):
+            await self._worker.ask("take", part=trace[start : start + _PART], first=start == 0)
         answer = await self._worker.ask(
             "grade",
             tasks=str(checkout.tasks),
             task=self._task,
-            families=None if self._setup.own or checkout.families is None else str(checkout.families),
-            trace=trace,
+            families=str(checkout.families) if checkout.families else None,
+            own=self._setup.own,
             judged=self._judged,
         )
         self._check(answer)
         if answer.get("needs") == "judge":
             return None
         try:
-            return msgspec.convert(answer.get("scores"), Scores)
+            scores = msgspec.convert(answer.get("scores"), Scores)
         except msgspec.ValidationError as error:
             raise ForeignFailed("nonsense", f"The grader of {self._task} gave no scores: {error}.") from None
+        if any(abs(getattr(scores, name)) > _LARGEST for name in Scores.__struct_fields__):
+            raise ForeignFailed("nonsense", f"The grader of {self._task} gave a score far beyond 1.")
+        return scores
 
     def _check(self, answer: Json) -> None:
         """A grade names the code that gave it, so that code must be all there is."""

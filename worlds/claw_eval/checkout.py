@@ -46,8 +46,8 @@ class Checkout(msgspec.Struct, frozen=True):
 def find_checkout(path: Path | str) -> Checkout:
     """The checkout that a path means: the repository, its folder of tasks, or one task's. Raises TaskError."""
     path = Path(path).resolve()
-    for tasks in (path / "tasks", path, path.parent):
-        if (tasks == path.parent and (path / "task.yaml").is_file()) or any(tasks.glob("*/task.yaml")):
+    for tasks in (path / "tasks", path, *([path.parent] if (path / "task.yaml").is_file() else [])):
+        if any(tasks.glob("*/task.yaml")):
             source = tasks.parent / "src"
             return Checkout(tasks, source if source.joinpath(*_FAMILIES).is_dir() else None)
     raise TaskError(path, "There are no tasks in it. Name a checkout of the benchmark, or its folder `tasks`.")
