@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -122,18 +123,20 @@ def failed(said: str) -> bool:
     return ":" in said
 
 
-def report(rows: list[Row], loaded: int, problems: list[str], wanted: Counter[str], seconds: float) -> None:
+def report(rows: list[Row], problems: list[str], wanted: dict[str, Sequence[str]], seconds: float) -> None:
     per_task = {row.task: [each for each in rows if each.task == row.task] for row in rows}
-    free = sum(all(not failed(r.free) and r.free != "judge" for r in each) for each in per_task.values())
+    free = [task for task, each in per_task.items() if all(not failed(r.free) and r.free != "judge" for r in each)]
+    whole = [task for task in free if "sandbox" not in wanted[task]]
     some = sum(any(r.free == "judge" for r in each) for each in per_task.values())
     judged = sum(all(r.scores is not None for r in each) for each in per_task.values())
-    print(f"| loaded | {loaded} |\n|---|---:|")
+    print(f"| loaded | {len(wanted)} |\n|---|---:|")
     print(f"| cannot be loaded | {len(problems)} |")
-    print(f"| graded without a judge, all {len(AGENTS)} agents | {free} |")
+    print(f"| graded without a judge, all {len(AGENTS)} agents | {len(free)} |")
+    print(f"| of these, take no sandbox either: their scores mean something here | {len(whole)} |")
     print(f"| say of some agent that they need a judge | {some} |")
     print(f"| graded with a stub judge, all agents | {judged} |")
     print(f"| graders that failed on some agent | {len(per_task) - judged} |")
-    for need, count in wanted.most_common():
+    for need, count in Counter(need for each in wanted.values() for need in each).most_common():
         print(f"| need: {need} | {count} |")
     print(f"| seconds | {seconds:.0f} |")
     for agent in AGENTS:
@@ -170,7 +173,7 @@ def main() -> int:
     options = parser.parse_args()
     setup = Setup(checkout=find_checkout(options.checkout), own=options.own)
     names = sorted(path.parent.name for path in setup.checkout.tasks.glob("*/task.yaml"))
-    rows, problems, wanted, loaded = [], [], Counter[str](), 0
+    rows, problems, wanted = [], [], dict[str, Sequence[str]]()
     started = time.monotonic()
     with TemporaryDirectory() as place:
         for name in names:
@@ -178,14 +181,13 @@ def main() -> int:
                 continue
             try:
                 rows += trio.run(rows_of, setup, name, options.mode, Path(place))
-                wanted.update(needs(setup.checkout.folder(name)))
-                loaded += 1
+                wanted[name] = needs(setup.checkout.folder(name))
             except TaskError as error:
                 problems.append(str(error))
         seconds = time.monotonic() - started
         if options.parity:
             compare(rows, options.checkout.resolve(), options.parity, Path(place))
-    report(rows, loaded, problems, wanted, seconds)
+    report(rows, problems, wanted, seconds)
     return 0 if not options.parity or report_parity(rows) else 1
 
 

@@ -54,7 +54,9 @@ class Graders:
         `opened`. Raises what the grader raises.
         """
         folder = Path(tasks) / task
-        if not own:
+        if own:
+            _require()
+        else:
             _find(Path(tasks), families)
         definition = import_module("claw_eval.models.task").TaskDefinition.from_yaml(folder / "task.yaml")
         grader = import_module("claw_eval.graders.registry").get_grader(task, tasks_dir=tasks, task_dir=folder)
@@ -78,6 +80,17 @@ def _find(tasks: Path, families: str | None) -> None:
     path = import_module("claw_eval.graders").__path__
     if families is not None and families not in path:
         path.append(families)
+
+
+def _require() -> None:
+    """Raises ModuleNotFoundError, with what to do, where the benchmark's own package cannot be imported."""
+    try:
+        import_module("claw_eval.graders")
+    except ModuleNotFoundError as error:
+        says = (
+            f"Claw-Eval's own package needs {error.name}; install it (pip install pydantic pyyaml), or use our surface"
+        )
+        raise ModuleNotFoundError(says) from None
 
 
 def _snapshot(definition: Any) -> dict[str, Json] | None:

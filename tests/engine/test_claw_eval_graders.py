@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,11 @@ def unconfined() -> str | None:
 def setup(unconfined: str | None) -> Setup:
     """In the sandbox where there is one; our own graders may run without."""
     return Setup(checkout=find_checkout(TASKS), unsafe=unconfined is not None, seconds=20)
+
+
+def copied(folder: Path) -> None:
+    """Our tasks in another place."""
+    shutil.copytree(TASKS, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
 
 
 class Judging:
@@ -135,9 +141,7 @@ async def test_a_grade_is_written_once_and_names_the_code_that_gave_it(setup: Se
     assert await graders.grade(episode) == first
     assert kept_grades(graders.log, episode.id) == [first]
     assert (await verify(graders.log, first.id)).says == "a grading: its chain is sound"
-    for path in TASKS.rglob("*.*"):
-        (copy := tmp_path / path.relative_to(TASKS)).parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(path.read_bytes())
+    copied(tmp_path)
     graders.setup = msgspec.structs.replace(setup, checkout=find_checkout(tmp_path))
     assert await graders.grade(episode) == first  # The same code in another place.
     grader = tmp_path / ANSWERED / "grader.py"
@@ -174,6 +178,18 @@ async def test_what_is_no_episode_of_a_known_task_is_refused(setup: Setup, tmp_p
     with pytest.raises(EpisodeError, match="only those are graded"):
         async with graders.log.writing():
             await grade_by_its_grader(graders.log, grading.id, setup)
+
+
+async def test_the_benchmarks_own_package_says_what_it_needs(setup: Setup, tmp_path: Path) -> None:
+    copied(tmp_path / "tasks")
+    package = tmp_path / "src" / "claw_eval"
+    (package / "graders").mkdir(parents=True)
+    for name in ("__init__.py", "graders/__init__.py"):
+        (package / name).write_text("import something_that_nobody_has\n")
+    own = msgspec.structs.replace(setup, checkout=find_checkout(tmp_path), own=True)
+    graders = Graders(own)
+    with pytest.raises(ForeignFailed, match="needs something_that_nobody_has; install it"):
+        await graders.grade(await graders.play(ANSWERED, GOOD))
 
 
 # --- with a judge ----------------------------------------------------------------------------------------
