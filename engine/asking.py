@@ -9,8 +9,10 @@ from __future__ import annotations
 from ..agents.agent import Answer, Outside, Perform
 from ..events.event import EffectResolved
 from ..events.normalise import normalise
+from ..worlds.foreign import HostedCall
 from . import given
 from .effects import Effects, Journal
+from .hosting import Host
 from .recording import Exhausted
 from .seats import Pending
 
@@ -18,9 +20,11 @@ from .seats import Pending
 class Asking:
     """Requests that their actors have not learnt the answer of, by `seq`, in order."""
 
-    def __init__(self, effects: Effects | None, journal: Journal) -> None:
-        """Without `effects` the real world cannot be asked: each answer must be in the journal."""
+    def __init__(self, effects: Effects | None, journal: Journal, host: Host | None = None) -> None:
+        """Without `effects` the real world cannot be asked, and without `host` no foreign service: each answer must be
+        in the journal."""
         self._effects = effects
+        self._host = host
         self._unasked: list[tuple[Pending, Perform]] = []
         self.journal = journal
         self.pending: dict[int, Pending] = {}
@@ -83,6 +87,18 @@ class Asking:
             counted=answer.counted,
         )
         return resolved, outside
+
+    async def hosted(self, seq: int, call: HostedCall, at: int) -> EffectResolved:
+        """What a foreign service answers: the log, where it has an answer to effect `seq`; else its host, which first
+        brings its code to where the log is. Raises Exhausted if neither can, and what the host raises."""
+        logged = self.journal.resolved.get(seq)
+        if logged is not None:
+            if self._host is not None:
+                self._host.know(call, logged.answer)
+            return logged
+        if self._host is None:
+            raise Exhausted(f"the log has no answer to effect {seq}")
+        return EffectResolved(effect=seq, due=at, answer=await self._host.answer(call))
 
 
 def answer_of(resolved: EffectResolved) -> Answer:

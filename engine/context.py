@@ -93,7 +93,7 @@ class KernelContext:
 
     @property
     def tools(self) -> Sequence[Tool]:
-        return self._kernel.tools
+        return self._kernel.world.routes.offered(self._seat.name)
 
     @property
     def people(self) -> Mapping[str, str]:

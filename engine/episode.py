@@ -22,6 +22,7 @@ from . import wall
 from .branching import branch
 from .effects import Effects, Journal
 from .failing import TRACEBACK
+from .hosting import host_of
 from .inheritance import known
 from .kernel import Kernel
 from .leases import take
@@ -68,7 +69,8 @@ async def play(plan: Plan, recorder: Recorder | None = None) -> Episode:
     """Play an episode in memory, or into `recorder`. Raises Unavailable if the outside world does not answer."""
     started = plan.started()
     async with trio.open_nursery() as nursery:
-        kernel = Kernel(plan.world, started, plan.actors(), recorder or Unrecorded(), Effects(nursery))
+        host = host_of(plan.world, nursery)
+        kernel = Kernel(plan.world, started, plan.actors(), recorder or Unrecorded(), Effects(nursery), host=host)
         failure = await _finish(kernel)
         nursery.cancel_scope.cancel()
     if failure is not None:
@@ -166,7 +168,8 @@ async def _play_on(
     """Execute what the stream of `appender` holds already (`raw`), and whatever comes after it."""
     async with trio.open_nursery() as nursery:
         recorder = Comparing(raw, Recording(appender)) if raw else Recording(appender)
-        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal)
+        host = host_of(plan.world, nursery)
+        kernel = Kernel(plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), journal, host)
         rest = execute(kernel, forks, perform=perform)
         episode, failure = await conclude(appender.stream, kernel, appender, rest)
         nursery.cancel_scope.cancel()

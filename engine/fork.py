@@ -18,10 +18,12 @@ from ..events.errors import NotFound, StreamExists
 from ..events.event import AGENT, EffectCancelled, EpisodeEnded, EpisodeForked, Event, Json, RecordCreated
 from ..events.log import Log, StreamRow
 from ..events.normalise import normalise
+from ..worlds.foreign import ForeignService
 from . import wall
 from .branching import Changes, branch
 from .effects import Effects
 from .episode import Episode, conclude, execute, resume_episode
+from .hosting import host_of
 from .inheritance import known
 from .kernel import ENDED, Kernel
 from .leases import take
@@ -59,7 +61,13 @@ async def fork_episode(
     async with trio.open_nursery() as nursery:
         recorder = Comparing(raw)
         kernel = Kernel(
-            plan.world, plan.started(), plan.actors(), recorder, Effects(nursery), known(log, row.id, events)
+            plan.world,
+            plan.started(),
+            plan.actors(),
+            recorder,
+            Effects(nursery),
+            known(log, row.id, events),
+            host_of(plan.world, nursery),
         )
         try:
             await execute(kernel, forks_of(events), min(at, _last_before_end(events)), perform)
@@ -128,11 +136,11 @@ def _check(kernel: Kernel, changes: Changes) -> None:
         for name in (sender, body.to):
             if name not in people:
                 raise EpisodeError(f"a message cannot be from or to {name!r}; there are {', '.join(people)}")
-    services = [service.name for service in kernel.world.services]
+    services = [service.name for service in kernel.world.services if not isinstance(service, ForeignService)]
     state = kernel.state
     for record in changes.records:
         if record.service not in services:
-            raise EpisodeError(f"there is no service {record.service!r}; there are {', '.join(services)}")
+            raise EpisodeError(f"there is no service {record.service!r} of ours; there are {', '.join(services)}")
         there = record.key in state[record.service][record.collection]
         if there == isinstance(record, RecordCreated):
             where = f"{record.service}.{record.collection}:{record.key}"

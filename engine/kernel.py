@@ -42,12 +42,14 @@ from ..worlds.timeline import Timeline, record_changes
 from ..worlds.world import Happening, World
 from . import given
 from .asking import Asking, answer_of
+from .calls import UnderWay
 from .context import KernelContext
 from .draw import Drawer
 from .effects import Effects, Journal, cut_answer
 from .failing import TRACEBACK, traceback_of
+from .hosting import Host
 from .operations import OPERATIONS, WAITS
-from .order import BOUND, DELIVERY, DUE, LIMIT, TIMELINE, TIMER
+from .order import BOUND, DELIVERY, DUE, LIMIT, RETURN, TIMELINE, TIMER
 from .recording import Recorder
 from .seats import ActorClosed, ForeignAwait, Pending, Seat, message_of, unwind
 
@@ -73,17 +75,18 @@ class Kernel:
         recorder: Recorder,
         effects: Effects | None = None,
         journal: Journal | None = None,
+        host: Host | None = None,
     ) -> None:
         """`actors` are the agent, named `agent`, and the coworkers by id; their order is that of their places.
 
-        Without `effects` the real world cannot be asked: each answer must be in the journal.
+        Without `effects` the real world cannot be asked, and without `host` no foreign service: each answer must be in
+        the journal.
         """
         self.world = world
         self.started = started
         self.now = 0
         self.events: list[Event] = []
         self.marks: set[str] = set()
-        self.tools = world.routes.tools
         self.people = {name: person.role for name, person in world.people.items()}
         self.people |= {name: "" for name in world.personas if name in actors}
         self.state = world.state
@@ -94,7 +97,7 @@ class Kernel:
         self.failure: str | None = None
         """The traceback of the first actor that failed: for its author, and in no event."""
         self._recorder = recorder
-        self.asking = Asking(effects, journal or Journal())
+        self.asking = Asking(effects, journal or Journal(), host)
         self._timeline = Timeline(world.timeline)
         self.faults = Faults(world.faults)
         self.seed: list[int] = [started.seed]
@@ -152,6 +155,8 @@ class Kernel:
                     continue  # it waits for something else by now
             elif rank == DUE and data.seq not in self.asking.pending:
                 continue  # interrupted
+            elif rank == RETURN and data.hosted is not None:
+                await self._host(data, at)
             self._steps_now = self._steps_now + 1 if at == self.now else 0
             self.now = at
             action(data)
@@ -162,6 +167,12 @@ class Kernel:
             if steps % _BREATH == 0:
                 self._hand_over()
                 await trio.lowlevel.checkpoint()
+
+    async def _host(self, under_way: UnderWay, at: int) -> None:
+        """Wait for what a foreign service answers, as it is now: nothing else happens meanwhile."""
+        assert under_way.hosted is not None
+        self._hand_over()
+        under_way.answered = await self.asking.hosted(len(self.events), under_way.hosted, at)
 
     def _begin(self) -> None:
         start = self.emit(WORLD, None, self.started)

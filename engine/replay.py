@@ -23,6 +23,7 @@ from ..worlds.service import RecordEvent
 from ..worlds.world import World
 from .agreeing import disagreements
 from .episode import execute
+from .hosting import Differs
 from .kernel import Kernel
 from .plan import EpisodeError, Unplayable, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Exhausted
@@ -100,7 +101,7 @@ async def _execute_again(stream: str, raw: list[bytes], events: list[Event], end
             await kernel.close()
     except Unplayable as error:
         return verified("not executed", f"its chain is sound; it cannot be executed again here, since {error}")
-    except (EpisodeError, Exhausted) as error:
+    except (EpisodeError, Exhausted, Differs) as error:
         return verified("different", str(error))
     except Divergence as difference:
         return Verified(

@@ -153,6 +153,8 @@ class _Teller:
         self._faults.setdefault(body.call, []).append(("bad", f"fault {body.kind} "))
 
     def _requested(self, event: Event, body: EffectRequested) -> None:
+        if body.kind == "foreign":
+            return  # its call tells what it returned
         answer, end = self._answers.get(event.seq), self._ends.get(event.seq)
         doing = {"model": "thinks", "human": "asks a human", "judge": "is judged"}.get(body.kind, body.kind)
         words: list[Word] = [("strong", doing)]

@@ -78,6 +78,10 @@ class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """JSON text from which `rebuild` makes this world."""
     start: datetime
     services: tuple[Service, ...] = ()
+    owners: Mapping[str, str] = {}
+    """By service, the one actor who has it for themselves; everybody has the others."""
+    host: dict[str, Json] = {}
+    """What hosts the foreign services, and all that it is to be told; its `kind` is how it is found."""
     keys: Mapping[str, str] = {}
     """By `service.collection`, the field that names its records where that is not `id`."""
     people: Mapping[str, Person] = {}
@@ -118,4 +122,4 @@ class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def routes(self) -> Routes:
         """Which service answers which tool."""
-        return Routes(self.services)
+        return Routes(self.services, self.owners)

@@ -16,6 +16,7 @@ from ...worlds.claw_eval import NotATask, TaskError
 from ...worlds.document import DocumentError
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.synth.receipt import ReceiptError
+from ..hosting import Differs, Unhosted
 from ..plan import EpisodeError
 from ..recording import Divergence, Exhausted
 
@@ -42,6 +43,8 @@ _FAMILIES = (
     StreamError,
     ScoringError,
     Exhausted,
+    Differs,
+    Unhosted,
 )
 
 

@@ -1,0 +1,133 @@
+"""Hosting: the code of foreign services, run beside an episode and asked by its kernel.
+
+Knows that such code remembers what it was asked: before its first new call, after a break or a fork, it is driven again
+through all that the log answers, and must answer the same. Does not know the code itself, nor workers: each kind of
+host makes its own (`HOSTS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from hashlib import sha256
+from importlib import import_module
+from typing import Protocol, TypeAlias
+
+import msgspec
+import trio
+
+from ..events.codec import to_json
+from ..events.event import EffectResolved, Json
+from ..worlds.foreign import HostedAnswer, HostedCall
+from ..worlds.records import State
+from ..worlds.service import Outcome
+from ..worlds.world import World
+
+HOSTS = {"tau2": "coworkenv.engine.tau2.host:host"}
+"""By the `kind` of `World.host`: what makes the hosted code of it."""
+
+
+class Host(Protocol):
+    """Answers the calls of one episode to its foreign services, in their order."""
+
+    def know(self, call: HostedCall, answer: Json) -> None:
+        """Hear of a call that the log answers."""
+        ...
+
+    async def answer(self, call: HostedCall) -> Json:
+        """The answer to a new call, as JSON of a `HostedAnswer`. Raises Unavailable, or Differs."""
+        ...
+
+
+class Hosted(Protocol):
+    """Foreign code at work, as it is before its first call."""
+
+    async def call(self, call: HostedCall) -> Json:
+        """Raises Unavailable where the code fails to answer."""
+        ...
+
+
+Opener: TypeAlias = Callable[[dict[str, Json]], AbstractAsyncContextManager[Hosted]]
+
+
+class Unhosted(Exception):
+    """There is nothing in this release that hosts a world's foreign services."""
+
+
+class Differs(Exception):
+    """Foreign code, driven again, answers otherwise than the log has it; or its answer fits no record."""
+
+
+def host_of(world: World, nursery: trio.Nursery) -> Driven | None:
+    """The host of a world's foreign services, for one episode; None where it has none. Its code starts with the first
+    call that the log does not answer, and ends with `nursery`. Raises Unhosted."""
+    kind = world.host.get("kind")
+    if kind is None:
+        return None
+    if kind not in HOSTS:
+        raise Unhosted(f"{world.id} has services of the kind {kind!r:.60}, which this release cannot host")
+    module, _, name = HOSTS[kind].partition(":")
+    opener: Opener = getattr(import_module(module), name)
+    return Driven(lambda: opener(world.host), nursery)
+
+
+class Driven:
+    """A host that brings fresh code to where the log is."""
+
+    def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Hosted]], nursery: trio.Nursery) -> None:
+        self._opener = opener
+        self._nursery = nursery
+        self._hosted: Hosted | None = None
+        self._behind: list[tuple[HostedCall, Json]] = []
+        """What the log answers, and the code has not done."""
+
+    def know(self, call: HostedCall, answer: Json) -> None:
+        self._behind.append((call, answer))
+
+    async def answer(self, call: HostedCall) -> Json:
+        hosted = await self.catch_up()
+        return await hosted.call(call)
+
+    async def catch_up(self) -> Hosted:
+        """The code, when it has done all that the log answers. Raises Differs at the first answer that is another."""
+        if self._hosted is None:
+            self._hosted = await self._nursery.start(self._serve)
+        hosted: Hosted = self._hosted
+        for number, (call, answer) in enumerate(self._behind, 1):
+            found = await hosted.call(call)
+            if to_json(found) != to_json(answer):
+                raise Differs(
+                    f"driven again, {call.tool} (call {number} to foreign code) answers {_short(found)}, "
+                    f"and the log has {_short(answer)}; its code or its data may have changed"
+                )
+        self._behind.clear()
+        return hosted
+
+    async def _serve(self, task_status: trio.TaskStatus[Hosted]) -> None:
+        async with self._opener() as hosted:
+            task_status.started(hosted)
+            await trio.sleep_forever()
+
+
+def _short(value: Json) -> str:
+    text = to_json(value).decode()
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def hosted_digest(call: HostedCall) -> str:
+    """SHA-256 of the whole request, hexadecimal."""
+    return sha256(to_json(["foreign", call.actor, call.service, call.tool, call.args])).hexdigest()
+
+
+def fitting(answered: EffectResolved, world: World, state: State) -> Outcome:
+    """The outcome that an answer gives, its record events sure to fit `state`. Raises Differs."""
+    try:
+        outcome = msgspec.convert(answered.answer, HostedAnswer).outcome()
+        state.apply(*outcome.changes)
+    except (msgspec.ValidationError, KeyError) as error:
+        raise Differs(f"what foreign code answered cannot be taken: {type(error).__name__}: {error}") from None
+    known = {service.name for service in world.services}
+    for change in outcome.changes:
+        if change.service not in known:
+            raise Differs(f"foreign code changed records of {change.service!r:.60}, and there is no such service")
+    return outcome
