@@ -131,7 +131,8 @@ class _Session:
         return self._summary
 
     async def _begin(self) -> None:
-        messages = await self._context.receive() if self._world.openings else self._context.unread()
+        waits = self._world.openings or self._spoken_to_first()
+        messages = await self._context.receive() if waits else self._context.unread()
         self._requester = messages[0].sender if messages else next(iter(self._context.people), "")
         self._history.append(request(self._world, messages, self._context.people, self._brief))
         self._keep = len(self._history)
@@ -140,6 +141,10 @@ class _Session:
         taken_over = handed_over(self._context.past)
         if taken_over is not None:
             self._history.append(taken_over)
+
+    def _spoken_to_first(self) -> bool:
+        """Whether a persona begins the conversation, in their own words."""
+        return self._world.on_text == "round" and any(name in self._context.people for name in self._world.personas)
 
     def _hear(self, messages: Sequence[Message]) -> None:
         if messages:

@@ -186,7 +186,7 @@ def test_the_digest_changes_with_checks_frame_and_rule_and_with_nothing_else():
 def test_a_world_without_a_grader_and_an_unknown_rule_are_refused():
     with pytest.raises(ScoringError, match="no grader"):
         Rubric(world(CHECKS, scoring=None))
-    with pytest.raises(ScoringError, match=r"no scoring rule 'best'; there are coworkenv, claw-eval\."):
+    with pytest.raises(ScoringError, match=r"no scoring rule 'best'; there are coworkenv, claw-eval, tau2\."):
         Rubric(world(CHECKS, scoring="best"))
 
 
@@ -216,9 +216,16 @@ def test_pass_at_k_and_pass_hat_k_are_what_drawing_k_trials_gives(results, data)
     assert trials("claw-eval", scores, k).pass_at == found.pass_at
 
 
+def test_tau2_is_the_product_of_what_counts():
+    marks = [Mark("DB", True, 0, True, 1), Mark("COMMUNICATE", True, 0, True, Fraction(1, 2))]
+    assert rule("tau2").score(marks) == Fraction(1, 2)
+    assert rule("tau2").score([*marks, Mark("ACTION", True, 0, True, 0)]) == 0
+    assert rule("tau2").score([]) == 1
+
+
 def test_each_rule_has_its_threshold():
     scores = [Fraction(1), Fraction(3, 4), Fraction(74, 100)]
-    assert [trials(name, scores, 1).passed for name in RULES] == [1, 2]
+    assert [trials(name, scores, 1).passed for name in RULES] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("k", [0, 3])

@@ -1,0 +1,74 @@
+"""A τ² task, ready to be played: what a checkout gave, and the log stores.
+
+Knows the task's values and which of them an agent may see. Does not know the checkout: `document` holds everything,
+the database as it is at the start included, and `from_document` makes the same task of it anywhere.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import msgspec
+
+from ...events.event import Json
+from ..service import Tool
+from .layout import Part
+
+FORMAT = "tau2/1"
+
+AGENT_SIDE, USER_SIDE = "assistant", "user"
+"""Upstream's names of the two who act."""
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What one of the two who act has: tools, and a database unless it is the other's."""
+
+    tools: tuple[Tool, ...] = ()
+    layout: tuple[Part, ...] = ()
+    records: dict[str, dict[str, dict[str, Json]]] = {}
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything of a task that can be played, and, kept from the agent, what its grade needs."""
+
+    id: str
+    domain: str
+    digest: str
+    """Of the code and the data that it is played with: `Checkout.digest`."""
+    raw: dict[str, Json]
+    """The task as its file has it. Hidden from the agent."""
+    options: dict[str, Json] = {}
+    """What the domain's constructor is given besides."""
+    solo: bool = False
+    """The agent works alone, from a ticket, with both sides' tools."""
+    prompt: str
+    """What upstream's own agent is told: instructions and policy."""
+    greeting: str
+    """The line with which upstream's agent opens a conversation."""
+    scenario: str = ""
+    """What upstream's own user simulator is told. Hidden from the agent."""
+    agent: Side
+    user: Side = Side()
+
+    @property
+    def name(self) -> str:
+        return f"tau2.{self.domain}.{self.id}{'.solo' if self.solo else ''}".replace("@", "_")
+
+    def document(self) -> dict[str, Json]:
+        """The whole task as one JSON value."""
+        return {"environment": FORMAT, "task": msgspec.to_builtins(self, builtin_types=(Decimal,))}
+
+
+class NotATask(Exception):
+    """A document that is not a task of this format."""
+
+
+def from_document(document: Json) -> Task:
+    """The task that `Task.document` gave. Raises NotATask."""
+    if not isinstance(document, dict) or document.get("environment") != FORMAT:
+        found = document.get("environment") if isinstance(document, dict) else type(document).__name__
+        raise NotATask(f"The document's format is {found!r}; this release reads {FORMAT!r}.")
+    try:
+        return msgspec.convert(document.get("task"), Task)
+    except msgspec.ValidationError as error:
+        raise NotATask(f"The document is not a task: {error}.") from None
