@@ -7,7 +7,7 @@ host makes its own (`HOSTS`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
 from importlib import import_module
@@ -17,7 +17,7 @@ import msgspec
 import trio
 
 from ..events.codec import to_json
-from ..events.event import EffectResolved, Json
+from ..events.event import EffectRequested, EffectResolved, Event, Json, ToolCalled
 from ..worlds.foreign import HostedAnswer, HostedCall
 from ..worlds.records import State
 from ..worlds.service import Outcome
@@ -69,6 +69,25 @@ def host_of(world: World, nursery: trio.Nursery) -> Driven | None:
     module, _, name = HOSTS[kind].partition(":")
     opener: Opener = getattr(import_module(module), name)
     return Driven(lambda: opener(world.host), nursery)
+
+
+async def drive_again(world: World, events: Sequence[Event], nursery: trio.Nursery) -> None:
+    """Have fresh code do all that an episode asked of a world's foreign services. Raises Differs at the first answer
+    that is another than in the log, Unavailable where there is no code to be had, and Unhosted."""
+    host = host_of(world, nursery)
+    if host is None:
+        return
+    for event in events:
+        asked = events[event.body.effect] if isinstance(event.body, EffectResolved) else None
+        if asked is None or not isinstance(asked.body, EffectRequested) or asked.body.kind != "foreign":
+            continue
+        call = events[asked.cause or 0]
+        assert isinstance(call.body, ToolCalled)
+        service = world.routes.service(call.body.tool, call.actor)
+        assert service is not None
+        assert isinstance(event.body, EffectResolved)
+        host.know(HostedCall(call.actor, service.name, call.body.tool, call.body.args), event.body.answer)
+    await host.catch_up()
 
 
 class Driven:

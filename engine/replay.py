@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
+import trio
 
 from ..events.chain import Finding
 from ..events.codec import decode_many
@@ -23,7 +24,7 @@ from ..worlds.service import RecordEvent
 from ..worlds.world import World
 from .agreeing import disagreements
 from .episode import execute
-from .hosting import Differs
+from .hosting import Differs, drive_again
 from .kernel import Kernel
 from .plan import EpisodeError, Unplayable, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Exhausted
@@ -53,9 +54,12 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict in ("identical", "identical so far", "not executed")
 
 
-async def verify(log: Log, stream: str) -> Verified:
+async def verify(log: Log, stream: str, foreign: bool = False) -> Verified:
     """Check what is stored of a stream (chain, blobs, observations, row, grades) and, if it is an episode, execute it
-    again."""
+    again. With `foreign`, its foreign services' code is driven through all its calls, too, and must answer the same.
+
+    Raises Unavailable where that code cannot be had here.
+    """
     row = log.row(stream)
 
     def damaged(findings: Sequence[Finding]) -> Verified:
@@ -80,7 +84,23 @@ async def verify(log: Log, stream: str) -> Verified:
         return Verified(stream=row.id, verdict="not executed", events=row.count, says="a grading: its chain is sound")
     # A process that dies between its last event and the row's status leaves an episode that has ended all the same.
     ended = row.status == "ended" or isinstance(events[-1].body, EpisodeEnded)
-    return await _execute_again(row.id, raw, events, ended)
+    found = await _execute_again(row.id, raw, events, ended)
+    return await _drive_again(found, events) if foreign and found.verdict.startswith("identical") else found
+
+
+async def _drive_again(found: Verified, events: Sequence[Event]) -> Verified:
+    differs: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        try:
+            await drive_again(plan_of(events).world, events, nursery)
+        except Exception as error:  # Kept, and raised outside of the nursery: there it would become a group.
+            differs = error
+        nursery.cancel_scope.cancel()
+    if isinstance(differs, Differs):
+        return Verified(stream=found.stream, verdict="different", events=found.events, says=str(differs))
+    if differs is not None:
+        raise differs
+    return found
 
 
 async def _execute_again(stream: str, raw: list[bytes], events: list[Event], ended: bool) -> Verified:

@@ -87,7 +87,7 @@ async def play_row(row: Row, asked: Worker, judge: Judge, task: Task, world: Wor
         return
     row.calls = sum(isinstance(event.body, ToolCalled) for event in episode.events)
     row.verified = (await verify(log, episode.id)).verdict == "identical"
-    row.driven = await driven_again(asked, task, world, episode.events)
+    row.driven = await folds_to_the_same(asked, task, world, episode.events)
     judge.kind = row.agent != "random"
     try:
         row.free = await components_of(asked, task, episode.events)
@@ -106,17 +106,17 @@ async def play_row(row: Row, asked: Worker, judge: Judge, task: Task, world: Wor
     }
 
 
-async def driven_again(asked: Worker, task: Task, world: World, events: Sequence[Event]) -> bool:
+async def folds_to_the_same(asked: Worker, task: Task, world: World, events: Sequence[Event]) -> bool:
+    """Whether the code, driven through an episode's calls, has the databases that the log folds to."""
     hosted = await opened(asked, world.host)
     for event in events:
-        if not isinstance(event.body, EffectResolved):
-            continue
-        call = events[events[event.body.effect].cause or 0]
-        assert isinstance(call.body, ToolCalled)
-        service = USER if call.actor == USER else task.domain
-        answer = await hosted.call(HostedCall(call.actor, service, call.body.tool, call.body.args))
-        if to_json(answer) != to_json(event.body.answer):
-            return False
+        if isinstance(event.body, EffectResolved):
+            call = events[events[event.body.effect].cause or 0]
+            assert isinstance(call.body, ToolCalled)
+            service = USER if call.actor == USER else task.domain
+            answer = await hosted.call(HostedCall(call.actor, service, call.body.tool, call.body.args))
+            if to_json(answer) != to_json(event.body.answer):
+                return False
     state = state_after(world, events)
     live: dict[str, Json] = await asked.ask("databases")
     sides = {task.domain: task.agent, USER: task.user}

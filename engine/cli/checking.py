@@ -37,9 +37,10 @@ _MEASURE = Console(width=100)
 @click.command("verify", short_help="Check episodes byte for byte.")
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @all_option("streams")
+@click.option("--foreign", is_flag=True, help="Drive a benchmark's own code again, too, and compare its answers.")
 @log_option
 @json_option
-def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bool) -> int:
+def verify_(names: tuple[str, ...], everything: bool, foreign: bool, log_path: str, as_json: bool) -> int:
     """Check the bytes of episodes against their chain, then execute them again and require the same bytes.
 
     Nothing outside is asked: every answer comes from the log. With --all the file itself is checked, too. Exit code 1
@@ -56,7 +57,7 @@ def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bo
 
         async def work() -> None:
             for row in rows:
-                verdicts.append(found := await _verified(log, row))
+                verdicts.append(found := await _verified(log, row, foreign))
                 if as_json:
                     print_json({**msgspec.to_builtins(found), "good": found.good})
                 else:
@@ -74,10 +75,10 @@ def verify_(names: tuple[str, ...], everything: bool, log_path: str, as_json: bo
     return int(bool(wrong or broken))
 
 
-async def _verified(log: Log, row: StreamRow) -> Verified:
+async def _verified(log: Log, row: StreamRow, foreign: bool) -> Verified:
     await trio.lowlevel.checkpoint()
     try:
-        return await verify(log, row.id)
+        return await verify(log, row.id, foreign)
     except Exception as error:
         told = sentences(single(error))
         if told is None:

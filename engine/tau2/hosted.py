@@ -114,7 +114,6 @@ class Hosted:
             "agent": sides[0],
             "user": sides[1],
             "prompt": _agent_prompt(environment.get_policy(), solo),
-            "greeting": _greeting(),
             "scenario": "" if solo else _user_prompt(wanted, bool(users)),
         }
 
@@ -280,8 +279,3 @@ def _user_prompt(task: Any, tools: bool) -> str:
     simulator = import_module("tau2.user.user_simulator").UserSimulator
     made = simulator(llm="", instructions=str(task.user_scenario), tools=[object()] if tools else None)
     return str(made.system_prompt)
-
-
-def _greeting() -> str:
-    """The line with which upstream's agent opens. The module that has it wants too much to be imported."""
-    return "Hi! How can I help you today?"

@@ -22,7 +22,6 @@ class _Described(msgspec.Struct, frozen=True):
     agent: Side
     user: Side
     prompt: str
-    greeting: str
     scenario: str
 
 
@@ -45,7 +44,6 @@ async def load_task(
         options=options,
         solo=solo,
         prompt=described.prompt,
-        greeting=described.greeting,
         scenario=described.scenario,
         agent=described.agent,
         user=described.user,

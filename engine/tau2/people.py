@@ -17,10 +17,10 @@ from ...agents.persona import ASIDE, DONE, PersonaOptions
 from ...agents.prompts import decided, offered, result_text, returned, wire_names
 from ...agents.registry import BadSpecification
 from ...events.event import AGENT, Json
-from ...worlds.tau2.reference import Action
+from ...worlds.tau2.reference import Action, turns_of
+from ...worlds.tau2.task import GREETING
 
 STOP_SIGNS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-_GREETING = "Hi! How can I help you today?"
 _DONE = "That is done."
 _ROUNDS = 200
 
@@ -54,7 +54,7 @@ class ReferenceUser:
 
     @property
     def specification(self) -> dict[str, Json]:
-        return {"kind": "tau2-reference", "turns": msgspec.to_builtins(self._turns)}
+        return {"kind": "tau2-reference", "turns": turns_of(self._turns)}
 
     async def act(self, context: Context) -> str:
         asked: Message | None = None
@@ -93,7 +93,7 @@ class ModelUser:
         wire = wire_names(tool.name for tool in context.tools)
         history: list[Json] = [offered(context.tools, wire)] if wire else []
         history.append({"role": "system", "content": context.world.personas[self._person].text})
-        history.append({"role": "user", "content": _GREETING})
+        history.append({"role": "user", "content": GREETING})
         reply_to: int | None = None
         for decision in range(1, _ROUNDS + 1):
             value = await self._decide(context, history)

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ from coworkenv.worlds.compiling import rebuild
 from coworkenv.worlds.foreign import HostedCall
 from coworkenv.worlds.tau2 import Task, find_checkout, world_of
 from coworkenv.worlds.tau2.layout import database_of
-from coworkenv.worlds.tau2.reference import USER, play_of, reference_actions, to_communicate
+from coworkenv.worlds.tau2.reference import USER, Action, play_of, reference_actions, to_communicate
+from coworkenv.worlds.tau2.task import GREETING
 from coworkenv.worlds.tau2.trajectory import termination, trajectory
 from coworkenv.worlds.world import World
 from tests.loopback import ModelServer, completion
@@ -216,6 +218,21 @@ async def test_in_the_sandbox_it_is_the_same(setup: Setup, confined: None, monke
     assert (await play(reference_plan(task))).events == outside.events
 
 
+async def test_numbers_keep_their_digits_on_both_sides(setup: Setup) -> None:
+    task, log = await task_of(setup, LEND), MemoryLog()
+    amounts = [Decimal("2.50"), 2, Decimal("0.1"), -1]
+    actions = [Action("fine", {"reader": "ben", "amount": n}, side) for n in amounts for side in ("assistant", "user")]
+    plan = reference_plan(task)
+    played = play_of(actions)
+    script = build_agent({"kind": "script", "steps": msgspec.to_builtins(played.steps, builtin_types=(Decimal,))})
+    async with log.writing():
+        episode = await run_episode(Plan(plan.world, script, build_coworkers(plan.world, {USER: played.user})), log)
+    called = [str(e.body.args["amount"]) for e in episode.events if isinstance(e.body, ToolCalled)]
+    assert called == ["2.50", "2.50", "2", "2", "0.1", "0.1", "-1", "-1"]
+    assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
+    assert folded(task, episode.events)["library"]["readers"]["ben"] == {"owes": -1, "blocked": True}
+
+
 # --- going on ----------------------------------------------------------------------------------------------
 
 
@@ -288,6 +305,22 @@ async def test_nothing_is_hosted_to_verify_an_episode(setup: Setup) -> None:
     async with played(setup, PAY) as (_, log, episode):
         shutil.rmtree(setup.checkout.root)
         assert (await verify(log, episode.id)).verdict == "identical"
+
+
+async def test_code_can_be_driven_through_an_episode_again(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with played(setup, PAY) as (_, log, episode):
+        assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
+        answer = host.HostedTask.call
+
+        async def otherwise(self: Any, call: HostedCall) -> Json:
+            return {"result": "owed"} if call.tool == "pay" else await answer(self, call)
+
+        monkeypatch.setattr(host.HostedTask, "call", otherwise)
+        found = await verify(log, episode.id, foreign=True)
+        assert (found.verdict, "pay (call 2 to foreign code)" in found.says) == ("different", True)
+        shutil.rmtree(setup.checkout.root)
+        with pytest.raises(Unavailable):
+            await verify(log, episode.id, foreign=True)
 
 
 async def test_another_checkout_than_the_episodes_suspends_it(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,7 +467,7 @@ async def test_what_was_said_before_is_in_the_trajectory(setup: Setup) -> None:
     task = await task_of(setup, LATER)
     messages = trajectory(task, (await play(reference_plan(task))).events)
     assert [message["role"] for message in messages[:3]] == ["user", "assistant", "tool"]
-    assert all(message.get("content") != task.greeting for message in messages)
+    assert all(message.get("content") != GREETING for message in messages)
     [account] = task.user.records["account"].values()
     assert account["owes"] == 1
 
@@ -475,7 +508,7 @@ async def test_two_models_play_it_out(setup: Setup) -> None:
         (message["role"], message["content"]) for message in trajectory(task, episode.events) if "content" in message
     ]
     assert [text for role, text in said if role != "tool"] == [
-        task.greeting,
+        GREETING,
         "The atlas, please.",
         "Pay first.",
         "I have paid.",

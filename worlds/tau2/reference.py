@@ -7,6 +7,7 @@ asks, the user acts and answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import groupby
 
 import msgspec
@@ -38,7 +39,13 @@ class Play(msgspec.Struct, frozen=True):
     @property
     def user(self) -> dict[str, Json]:
         """The specification of the coworker who plays the user."""
-        return {"kind": "tau2-reference", "turns": msgspec.to_builtins(self.turns)}
+        return {"kind": "tau2-reference", "turns": turns_of(self.turns)}
+
+
+def turns_of(turns: Sequence[Sequence[Action]]) -> list[Json]:
+    """Turns as plain data; numbers keep their digits."""
+    plain: list[Json] = msgspec.to_builtins(turns, builtin_types=(Decimal,))
+    return plain
 
 
 def reference_actions(raw: dict[str, Json]) -> list[Action]:

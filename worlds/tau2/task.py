@@ -20,6 +20,10 @@ AGENT_SIDE, USER_SIDE = "assistant", "user"
 """Upstream's names of the two who act."""
 
 
+GREETING = "Hi! How can I help you today?"
+"""The line with which upstream's agent opens a conversation. The module that has it wants too much to be imported."""
+
+
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What one of the two who act has: tools, and a database unless it is the other's."""
 
@@ -43,8 +47,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """The agent works alone, from a ticket, with both sides' tools."""
     prompt: str
     """What upstream's own agent is told: instructions and policy."""
-    greeting: str
-    """The line with which upstream's agent opens a conversation."""
     scenario: str = ""
     """What upstream's own user simulator is told. Hidden from the agent."""
     agent: Side

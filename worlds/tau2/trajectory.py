@@ -20,7 +20,7 @@ from ...events.event import (
     ToolReturned,
 )
 from .reference import USER
-from .task import AGENT_SIDE, USER_SIDE, Task
+from .task import AGENT_SIDE, GREETING, USER_SIDE, Task
 
 Termination: TypeAlias = Literal["user_stop", "agent_stop", "max_steps", "too_many_errors", "agent_error", "timeout"]
 
@@ -40,7 +40,7 @@ def _messages(task: Task, events: Sequence[Event]) -> Iterator[dict[str, Json]]:
     if before:
         yield from before
     elif not task.solo:
-        yield {"role": AGENT_SIDE, "content": task.greeting}
+        yield {"role": AGENT_SIDE, "content": GREETING}
     for event in events:
         body, side = event.body, _SIDES.get(event.actor)
         if side is None or (task.solo and side == USER_SIDE):
