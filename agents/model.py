@@ -144,7 +144,7 @@ class _Session:
 
     def _spoken_to_first(self) -> bool:
         """Whether a persona begins the conversation, in their own words."""
-        return self._world.on_text == "round" and any(name in self._context.people for name in self._world.personas)
+        return any(name in self._context.people for name in self._world.personas)
 
     def _hear(self, messages: Sequence[Message]) -> None:
         if messages:

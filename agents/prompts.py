@@ -93,17 +93,17 @@ def instructions(world: World, people: Mapping[str, str], now: int, brief: bool 
     """The system message; in brief, only what differs from one workspace to the next."""
     zone = world.start.tzinfo
     when = f"It is {clock(world, now)} ({zone})."
+    suffixes = [persona.suffix for name, persona in world.personas.items() if persona.suffix and name in people]
     if not world.talks:
-        suffixes = [persona.suffix for name, persona in world.personas.items() if persona.suffix and name in people]
         own = (
             f"You are an assistant that works with tools. {when} When the work is done, answer in text without a tool."
         )
         return "\n\n".join([own, *suffixes])
     if brief:
         there = "; ".join(f"{name} ({role})" if role else name for name, role in people.items()) or "nobody"
-        return f"You are a coworker. {when}\nPeople: {there}"
+        return "\n\n".join([f"You are a coworker. {when}\nPeople: {there}", *suffixes])
     names = "\n".join(f"- {name}: {role}" if role else f"- {name}" for name, role in people.items()) or "- nobody"
-    return _COWORKER.format(when=when, people=names, text=_ON_TEXT[world.on_text])
+    return "\n\n".join([_COWORKER.format(when=when, people=names, text=_ON_TEXT[world.on_text]), *suffixes])
 
 
 _COWORKER = """You are a coworker. You do your work with tools. {when} Time passes while you work.

@@ -140,11 +140,12 @@ def _check(kernel: Kernel, changes: Changes) -> None:
     state = kernel.state
     for record in changes.records:
         if record.service not in services:
-            raise EpisodeError(f"there is no service {record.service!r} of ours; there are {', '.join(services)}")
-        there = record.key in state[record.service][record.collection]
-        if there == isinstance(record, RecordCreated):
+            there = ", ".join(services) or "none"
+            raise EpisodeError(f"a fork cannot change records of the service {record.service!r}; it can of {there}")
+        found = record.key in state[record.service][record.collection]
+        if found == isinstance(record, RecordCreated):
             where = f"{record.service}.{record.collection}:{record.key}"
-            raise EpisodeError(f"the record {where} cannot be changed so: it is {'already' if there else 'not'} there")
+            raise EpisodeError(f"the record {where} cannot be changed so: it is {'already' if found else 'not'} there")
         state = state.apply(record)
 
 

@@ -206,10 +206,7 @@ def main() -> int:
     parser.add_argument("--unsafe", action="store_true", help="without a sandbox")
     options = parser.parse_args()
     setup = name_checkout(options.checkout, options.unsafe)
-    print(
-        "| domain | agent | loaded | played | calls | verified | driven again | graded | with a stub judge | reward 1"
-    )
-    print("| equal to upstream | errors | s |\n" + "|---" * 13 + "|")
+    print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}", flush=True)
     fine = True
     for domain in options.only or setup.checkout.domains():
         if missing := setup.checkout.missing(domain):

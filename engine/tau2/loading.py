@@ -26,11 +26,17 @@ class _Described(msgspec.Struct, frozen=True):
 
 
 async def load_task(
-    asked: Worker, setup: Setup, domain: str, raw: dict[str, Json], solo: bool = False, digest: str | None = None
+    asked: Worker,
+    setup: Setup,
+    domain: str,
+    raw: dict[str, Json],
+    solo: bool = False,
+    digest: str | None = None,
+    turns: bool = True,
 ) -> Task:
     """One task, its environment opened in a worker that hosts the same checkout. Raises ForeignFailed.
 
-    `digest` is the checkout's for the domain, where it is at hand.
+    `solo` and `turns` are as in `Task`. `digest` is the checkout's for the domain, where it is at hand.
     """
     options: dict[str, Json] = dict(RETRIEVAL) if domain == "banking_knowledge" else {}
     wanted: dict[str, Json] = {"domain": domain, "task": raw, "options": options, "solo": solo}
@@ -43,6 +49,7 @@ async def load_task(
         raw=raw,
         options=options,
         solo=solo,
+        turns=turns,
         prompt=described.prompt,
         scenario=described.scenario,
         agent=described.agent,

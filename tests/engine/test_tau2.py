@@ -40,6 +40,7 @@ from coworkenv.events.event import (
     EffectResolved,
     Event,
     Json,
+    MessageReceived,
     RecordChanged,
     RecordCreated,
     ToolCalled,
@@ -72,10 +73,10 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     return made
 
 
-async def task_of(setup: Setup, name: str, solo: bool = False) -> Task:
+async def task_of(setup: Setup, name: str, solo: bool = False, turns: bool = True) -> Task:
     [raw] = [task for task in setup.checkout.tasks("library") if task["id"] == name]
     async with worker(setup) as asked:
-        return await load_task(asked, setup, "library", raw, solo)
+        return await load_task(asked, setup, "library", raw, solo, turns=turns)
 
 
 def reference_plan(task: Task) -> Plan:
@@ -515,6 +516,41 @@ async def test_two_models_play_it_out(setup: Setup) -> None:
         "It has 320 pages.",
         "Thank you. ###STOP###",
     ]
+
+
+def at_once(request: dict[str, Any]) -> dict[str, Any]:
+    """An agent that goes on working while it waits for the user, who pays when told to."""
+    messages = request["messages"]
+    if messages[0]["content"].startswith("You are a reader"):
+        return at_the_desk(request)
+    assert "Lend nothing to readers who are blocked." in messages[0]["content"]
+    done = [call["function"]["name"] for message in messages for call in message.get("tool_calls", ())]
+    plan = [
+        ("lend", {"book": "atlas", "reader": "mia"}),
+        ("send_message", {"to": USER, "text": "Pay first."}),
+        ("look_up", {"book": "atlas"}),
+        ("wait", {}),
+        ("lend", {"book": "atlas", "reader": "mia"}),
+        ("finish", {"summary": "Lent."}),
+    ]
+    return completion("", [plan[len(done)]])
+
+
+async def test_they_may_act_at_the_same_time(setup: Setup) -> None:
+    task, log = await task_of(setup, PAY, turns=False), MemoryLog()
+    world = world_of(task)
+    async with ModelServer(at_once).serving() as server, log.writing():
+        reach = {"url": server.url}
+        coworkers = build_coworkers(world, {USER: {"kind": "tau2-user", "model": "user", **reach}})
+        episode = await run_episode(Plan(world, build_agent("openai:agent", reach), coworkers), log)
+        graded = await grade_by_evaluators(log, episode.id, setup)
+    assert (episode.status, episode.reason, graded.score) == ("ended", "finished", "1"), episode.failure
+    assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
+    [looked] = [e for e in episode.events if isinstance(e.body, ToolCalled) and e.body.tool == "look_up"]
+    [heard] = [e for e in episode.events if isinstance(e.body, MessageReceived) and e.actor == USER]
+    thinks = [e for e in episode.events if isinstance(e.body, EffectResolved) and e.actor == USER and e.at > heard.at]
+    assert heard.at < looked.at < thinks[1].at  # the agent looks something up while the user thinks about paying
+    assert termination(task, episode.events) == "agent_stop"
 
 
 # --- a real checkout ---------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What the domain's constructor is given besides."""
     solo: bool = False
     """The agent works alone, from a ticket, with both sides' tools."""
+    turns: bool = True
+    """The two speak in turn, as upstream. Otherwise both write when they like, and the agent says when it is over."""
     prompt: str
     """What upstream's own agent is told: instructions and policy."""
     scenario: str = ""
@@ -54,7 +56,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"tau2.{self.domain}.{self.id}{'.solo' if self.solo else ''}".replace("@", "_")
+        way = ".solo" if self.solo else "" if self.turns else ".free"
+        return f"tau2.{self.domain}.{self.id}{way}".replace("@", "_")
 
     def document(self) -> dict[str, Json]:
         """The whole task as one JSON value."""

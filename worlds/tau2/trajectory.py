@@ -76,10 +76,10 @@ def termination(task: Task, events: Sequence[Event]) -> Termination:
     failed = sum(isinstance(event.body, ToolReturned) and event.body.error is not None for event in events)
     if failed >= ERRORS:
         return "too_many_errors"
-    if not isinstance(end, EpisodeEnded) or end.reason != "finished":
-        reason = end.reason if isinstance(end, EpisodeEnded) else ""
-        return "agent_error" if reason == "failed" else "timeout" if reason == "deadline" else "max_steps"
-    if task.solo:
-        return "agent_stop"
+    reason = end.reason if isinstance(end, EpisodeEnded) else ""
     stopped = any(event.actor == USER and isinstance(event.body, ActorFinished) for event in events)
-    return "user_stop" if stopped else "max_steps"
+    if reason in ("finished", "idle") and stopped:
+        return "user_stop"
+    if reason != "finished":
+        return "agent_error" if reason == "failed" else "timeout" if reason == "deadline" else "max_steps"
+    return "max_steps" if task.turns and not task.solo else "agent_stop"

@@ -60,8 +60,8 @@ def world_of(task: Task) -> World:
         openings=(Opening(USER, f"{task.prompt}\n\n{ticket}"),) if task.solo else (),
         call=_CALL,
         deadline=_DAY,
-        on_text="finish" if task.solo else "round",
-        talks=False,
+        on_text="finish" if task.solo else "round" if task.turns else "wait",
+        talks=not (task.solo or task.turns),
         limits=Limits(decisions=_STEPS),
         oracle=play.steps,
     )
