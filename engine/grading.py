@@ -50,14 +50,7 @@ async def grade_episode(
     the episode's, where they are at hand. Raises EpisodeError for one that has not ended, or that another world's
     grader cannot read.
     """
-    row = log.row(stream)
-    if row.kind != "episode":
-        raise EpisodeError(f"stream {row.id} is a grading; only episodes are graded")
-    if row.status != "ended":
-        raise EpisodeError(
-            f"episode {row.id} has not ended, and what it may still earn is not known; resume it first. How far it is "
-            "on its way, `Grader` of `worlds.checks.scoring` tells"
-        )
+    row = ended(log, stream)
     events = events_of(log, row.id) if events is None else events
     rubric = _rubric(world.document) if world else _rubric(document_of(events))
     if rubric is None:
@@ -70,6 +63,19 @@ async def grade_episode(
         raise EpisodeError(f"episode {row.id} cannot be graded so: {str(error).rstrip('.')}{other}") from error
     name = grading_id(row.digest, verdict.grader)
     return await _written(log, row, name, verdict)
+
+
+def ended(log: Log, stream: str) -> StreamRow:
+    """The row of an episode that can be graded. Raises EpisodeError for a grading, and for one that has not ended."""
+    row = log.row(stream)
+    if row.kind != "episode":
+        raise EpisodeError(f"stream {row.id} is a grading; only episodes are graded")
+    if row.status != "ended":
+        raise EpisodeError(
+            f"episode {row.id} has not ended, and what it may still earn is not known; resume it first. How far it is "
+            "on its way, `Grader` of `worlds.checks.scoring` tells"
+        )
+    return row
 
 
 @lru_cache(maxsize=256)

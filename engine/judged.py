@@ -6,11 +6,17 @@ answered is durable before the grader hears it: a grading that broke off is gone
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from types import TracebackType
+from typing import TypeVar
+
 import msgspec
+import trio
 
 from ..agents.agent import Answer, Outside, Perform, Request
 from ..events.appender import Appender
-from ..events.codec import to_json
+from ..events.codec import from_json, to_json
 from ..events.coherence import events_of
 from ..events.errors import NotFound, StreamExists
 from ..events.event import (
@@ -22,13 +28,17 @@ from ..events.event import (
     Event,
     GradingEnded,
     GradingStarted,
+    Json,
 )
 from ..events.log import Log, StreamRow
+from ..worlds.imported import NotATask
 from . import wall
 from .effects import fingerprints, request_digest
 from .grading import Graded, graded_of, grading_id
 from .leases import take
-from .plan import EpisodeError
+from .plan import EpisodeError, document_of
+
+_Task = TypeVar("_Task")
 
 
 class NeedsJudge(EpisodeError):
@@ -44,9 +54,26 @@ def kept(log: Log, row: StreamRow, grader: str) -> Graded | None:
         return None
 
 
+def task_of(row: StreamRow, events: Sequence[Event], read: Callable[[Json], _Task], benchmark: str) -> _Task:
+    """The task of an episode, from its document; `read` raises NotATask. Raises EpisodeError where it is another's."""
+    try:
+        return read(from_json(document_of(events)))
+    except NotATask as error:
+        raise EpisodeError(
+            f"episode {row.id} is of {row.environment}, which is no task of {benchmark}: {error}"
+        ) from None
+
+
+def digits(number: Decimal) -> str:
+    """A decimal number without an exponent or needless zeros."""
+    return format(number.normalize(), "f") if number else "0"
+
+
 class Gradings:
-    """The grading of one episode by one grader. Its stream is begun when there is something to write: a grader that
-    cannot give a score leaves nothing behind."""
+    """The grading of one episode by one grader: an asynchronous context, in which it ends or breaks off.
+
+    Its stream is begun when there is something to write: a grader that cannot give a score leaves nothing behind.
+    """
 
     def __init__(self, log: Log, row: StreamRow, grader: str, rule: str, perform: Perform | None = None) -> None:
         """`row` is the episode's; `perform` asks the judge, where there is one."""
@@ -61,6 +88,16 @@ class Gradings:
         self._events: list[Event] = []
         self._known: dict[str, list[EffectResolved]] = {}
         """Answers that the log has, by the digest of their request, in order."""
+
+    async def __aenter__(self) -> Gradings:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "interrupted"
+        with trio.CancelScope(shield=True):
+            await self._leave(reason)
 
     def _open(self) -> Appender:
         if self._appender is not None:
@@ -117,7 +154,7 @@ class Gradings:
         await appender.close("ended", "graded", (graded.episode, graded.grader, msgspec.to_builtins(graded)))
         return graded
 
-    async def leave(self, reason: str) -> None:
+    async def _leave(self, reason: str) -> None:
         """Give the stream up where it was begun and has not ended."""
         if self._appender is None or self._appender.failed or isinstance(self._events[-1].body, GradingEnded):
             return

@@ -10,20 +10,18 @@ from collections.abc import Sequence
 from decimal import Decimal
 from hashlib import sha256
 
-import trio
-
 from ...agents.agent import Perform
-from ...events.codec import from_json, to_json
+from ...events.codec import to_json
 from ...events.coherence import events_of
 from ...events.event import CheckGraded, EpisodeStarted, Event
 from ...events.log import Log, StreamRow
-from ...worlds.claw_eval import NotATask, Task, from_document
+from ...worlds.claw_eval import Task, from_document
 from ...worlds.claw_eval.needs import needs
 from ...worlds.claw_eval.trace import trace, trace_text
-from ..grading import Graded
-from ..judged import Gradings, NeedsJudge, kept
-from ..plan import EpisodeError, agent_name, document_of
-from .judging import JUDGE, Answering, JudgeOptions, judge
+from ..grading import Graded, ended
+from ..judged import Gradings, NeedsJudge, digits, kept, task_of
+from ..plan import EpisodeError, agent_name
+from .judging import JUDGE, JudgeOptions, judge
 from .scoring import Scores, Setup, grader
 
 RULE = "claw-eval"
@@ -41,12 +39,7 @@ def episode_trace(row: StreamRow, events: Sequence[Event]) -> str:
 
 
 def _task(row: StreamRow, events: Sequence[Event]) -> Task:
-    try:
-        return from_document(from_json(document_of(events)))
-    except NotATask as error:
-        raise EpisodeError(
-            f"episode {row.id} is of {row.environment}, which is no task of Claw-Eval: {error}"
-        ) from None
+    return task_of(row, events, from_document, "Claw-Eval")
 
 
 async def grade_by_its_grader(
@@ -58,9 +51,7 @@ async def grade_by_its_grader(
     EpisodeError, NeedsJudge where there is no judge and one is asked, NeedsSandbox, TaskError, ForeignFailed where the
     grader fails, and Unavailable where the judge cannot be asked now.
     """
-    row = log.row(stream)
-    if row.kind != "episode" or row.status != "ended":
-        raise EpisodeError(f"stream {row.id} is no episode that has ended; only those are graded")
+    row = ended(log, stream)
     events = events_of(log, row.id)
     task = _task(row, events)
     if "sandbox" in needs(setup.checkout.folder(task.id)):
@@ -68,32 +59,20 @@ async def grade_by_its_grader(
     digest = _grader(setup, task.id, options)
     if (found := kept(log, row, digest)) is not None:
         return found
-    journal = Gradings(log, row, digest, RULE, perform)
-    answers = judge(options, journal.perform) if options is not None else None
-    return await _graded(journal, setup, task, answers, episode_trace(row, events))
+    text = episode_trace(row, events)
+    async with Gradings(log, row, digest, RULE, perform) as gradings:
+        answers = judge(options, gradings.perform) if options is not None else None
+        async with grader(setup, task.id, answers) as asked:
+            scores = await asked.grade(text)
+        if scores is None:
+            raise NeedsJudge(f"the grader of {task.id} asks a judge; name a model that judges")
+        return await gradings.end(_checks(scores), digits(scores.score), scores.passed)
 
 
 def _grader(setup: Setup, task: str, options: JudgeOptions | None) -> str:
     """What a grade depends on, apart from the episode: the code that is run, and who judges."""
     judged = [JUDGE, options.settings] if options is not None else None
     return sha256(to_json([RULE, setup.digest(task), setup.own, judged])).hexdigest()
-
-
-async def _graded(journal: Gradings, setup: Setup, task: Task, answers: Answering | None, text: str) -> Graded:
-    """Run the grader, and leave the grading stream ended, or suspended with the reason, or not there at all."""
-    reason = "interrupted"
-    try:
-        async with grader(setup, task.id, answers) as asked:
-            scores = await asked.grade(text)
-        if scores is None:
-            raise NeedsJudge(f"the grader of {task.id} asks a judge; name a model that judges")
-        return await journal.end(_checks(scores), _text(scores.score), scores.passed)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise
-    finally:
-        with trio.CancelScope(shield=True):
-            await journal.leave(reason)
 
 
 def _checks(scores: Scores) -> tuple[CheckGraded, ...]:
@@ -105,9 +84,4 @@ def _checks(scores: Scores) -> tuple[CheckGraded, ...]:
 
 
 def _check(name: str, value: Decimal, weight: int | None = None, gate: bool = False) -> CheckGraded:
-    return CheckGraded(check=name, passed=value >= 1, gate=gate, weight=weight, says=f"{_text(value)} of 1")
-
-
-def _text(number: Decimal) -> str:
-    """A decimal number without an exponent or needless zeros."""
-    return format(number.normalize(), "f") if number else "0"
+    return CheckGraded(check=name, passed=value >= 1, gate=gate, weight=weight, says=f"{digits(value)} of 1")

@@ -12,8 +12,9 @@ from ...events.errors import LogError
 from ...worlds.checks.evaluate import CheckError
 from ...worlds.checks.evidence import StreamError
 from ...worlds.checks.scoring import ScoringError
-from ...worlds.claw_eval import NotATask, TaskError
+from ...worlds.claw_eval import TaskError
 from ...worlds.document import DocumentError
+from ...worlds.imported import NotATask
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.synth.receipt import ReceiptError
 from ..hosting import Differs, Unhosted

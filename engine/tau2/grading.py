@@ -12,20 +12,18 @@ from decimal import Decimal
 from hashlib import sha256
 
 import msgspec
-import trio
 
 from ...agents.agent import Perform
-from ...events.codec import from_json, to_json
+from ...events.codec import to_json
 from ...events.coherence import events_of
 from ...events.event import CheckGraded, Event, Json
 from ...events.log import Log, StreamRow
-from ...worlds.tau2.task import NotATask, Task, from_document
+from ...worlds.tau2.task import Task, from_document
 from ...worlds.tau2.trajectory import Termination, termination, trajectory
 from ..claw_eval.judging import JUDGE, JudgeOptions, judge
 from ..foreign import Answers, ForeignFailed, Worker
-from ..grading import Graded
-from ..judged import Gradings, NeedsJudge, kept
-from ..plan import EpisodeError, document_of
+from ..grading import Graded, ended
+from ..judged import Gradings, NeedsJudge, digits, kept, task_of
 from .host import Setup, worker
 
 RULE = "tau2"
@@ -87,10 +85,7 @@ async def components_of(asked: Worker, task: Task, events: Sequence[Event], judg
 
 
 def _task(row: StreamRow, events: Sequence[Event]) -> Task:
-    try:
-        return from_document(from_json(document_of(events)))
-    except NotATask as error:
-        raise EpisodeError(f"episode {row.id} is of {row.environment}, which is no task of τ²-bench: {error}") from None
+    return task_of(row, events, from_document, "τ²-bench")
 
 
 async def grade_by_evaluators(
@@ -102,31 +97,21 @@ async def grade_by_evaluators(
     EpisodeError, NeedsJudge where the grade depends on one and there is none, ForeignFailed where an evaluator raises,
     and Unavailable where the judge cannot be asked now.
     """
-    row = log.row(stream)
-    if row.kind != "episode" or row.status != "ended":
-        raise EpisodeError(f"stream {row.id} is no episode that has ended; only those are graded")
+    row = ended(log, stream)
     events = events_of(log, row.id)
     task = _task(row, events)
     judged = [JUDGE, options.settings] if options is not None else None
     digest = sha256(to_json([RULE, _GRADER, setup.checkout.digest(task.domain), judged])).hexdigest()
     if (found := kept(log, row, digest)) is not None:
         return found
-    gradings = Gradings(log, row, digest, RULE, perform)
-    reason = "interrupted"
-    try:
+    async with Gradings(log, row, digest, RULE, perform) as gradings:
         answers = None if options is None else _chat(options, gradings.perform)
         async with worker(setup, answers) as asked:
             components = await components_of(asked, task, events, judged=options is not None)
         reward = components.reward
         if reward is None:
             raise NeedsJudge(_unjudged(task, components))
-        return await gradings.end(_checks(components), _text(reward), reward >= 1 - _NEARLY)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise
-    finally:
-        with trio.CancelScope(shield=True):
-            await gradings.leave(reason)
+        return await gradings.end(_checks(components), digits(reward), reward >= 1 - _NEARLY)
 
 
 def _chat(options: JudgeOptions, perform: Perform) -> Answers:
@@ -139,7 +124,7 @@ def _chat(options: JudgeOptions, perform: Perform) -> Answers:
 
 
 def _unjudged(task: Task, components: Components) -> str:
-    known = [f"{name} {_text(value)}" for name, value in _counting(components) if value is not None]
+    known = [f"{name} {digits(value)}" for name, value in _counting(components) if value is not None]
     return (
         f"the reward of {task.id} depends on what only a judge can say; name a model that judges. "
         f"Without one: {', '.join(known) or 'nothing'}"
@@ -155,12 +140,7 @@ def _checks(components: Components) -> tuple[CheckGraded, ...]:
     stopped = components.ended in _STOPPED
     checks = [CheckGraded(check="ended", passed=stopped, gate=True, says=components.ended)]
     for name, value in components.components.items():
-        says = "unjudged" if value is None else f"{_text(value)} of 1"
+        says = "unjudged" if value is None else f"{digits(value)} of 1"
         counts = name in components.basis
         checks.append(CheckGraded(check=name, passed=value == 1, gate=counts, applies=counts, says=says))
     return tuple(checks)
-
-
-def _text(number: Decimal) -> str:
-    """A decimal number without an exponent or needless zeros."""
-    return format(number.normalize(), "f") if number else "0"

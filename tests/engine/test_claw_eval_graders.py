@@ -175,7 +175,7 @@ async def test_what_is_no_episode_of_a_known_task_is_refused(setup: Setup, tmp_p
         await graders.grade(episode)
     graders.setup = setup
     grading = await graders.grade(episode)
-    with pytest.raises(EpisodeError, match="only those are graded"):
+    with pytest.raises(EpisodeError, match="only episodes are graded"):
         async with graders.log.writing():
             await grade_by_its_grader(graders.log, grading.id, setup)
 

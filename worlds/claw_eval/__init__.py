@@ -9,7 +9,7 @@ from .endpoint import Mode
 from .importer import load_task, load_tasks
 from .reading import TaskError
 from .service import ClawEvalService, answer_text
-from .task import FORMAT, Attachment, NotATask, Task, from_document
+from .task import FORMAT, Attachment, Task, from_document
 from .world import world_from_document, world_of
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Attachment",
     "ClawEvalService",
     "Mode",
-    "NotATask",
     "Task",
     "TaskError",
     "answer_text",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from hashlib import file_digest, sha256
 from pathlib import Path
 
 import msgspec
 
+from ..imported import files_digest
 from .reading import TaskError, inside, read_text
 
 SURFACE = Path(__file__).parent / "surface"
@@ -70,13 +70,9 @@ def grader_files(checkout: Checkout, task: str, own: bool = False) -> tuple[Path
 
 def code_digest(checkout: Checkout, files: tuple[Path, ...]) -> str:
     """SHA-256 of the names and contents of `files`, hexadecimal; where the checkout lies does not count."""
-    whole = sha256()
     roots = [checkout.tasks, SURFACE, *([checkout.source] if checkout.source else [])]
-    for path in files:
-        root = next(root for root in roots if path.is_relative_to(root))
-        with path.open("rb") as content:
-            whole.update(f"{path.relative_to(root).as_posix()} {file_digest(content, 'sha256').hexdigest()}\n".encode())
-    return whole.hexdigest()
+    owners = ((path, next(root for root in roots if path.is_relative_to(root))) for path in files)
+    return files_digest((path.relative_to(root).as_posix(), path) for path, root in owners)
 
 
 def _own(checkout: Checkout) -> Path:

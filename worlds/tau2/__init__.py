@@ -5,14 +5,13 @@ checkout. `engine.tau2` hosts its code.
 """
 
 from .checkout import Checkout, CheckoutError, find_checkout
-from .task import FORMAT, NotATask, Task, from_document
+from .task import FORMAT, Task, from_document
 from .world import world_from_document, world_of
 
 __all__ = [
     "FORMAT",
     "Checkout",
     "CheckoutError",
-    "NotATask",
     "Task",
     "find_checkout",
     "from_document",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import msgspec
 
 from ...events.codec import BAD_JSON, from_json
 from ...events.event import Json
+from ..imported import files_digest
 
 WORKFLOW = "telecom-workflow"
 """The domain of telecom with another policy: the same code, tasks and data."""
@@ -101,12 +101,7 @@ class Checkout(msgspec.Struct, frozen=True):
         """SHA-256 of the names and contents of all that a domain's answers and grades may depend on, hexadecimal:
         the code, and the domain's data except for its tasks, of which each is in its world. Where it lies does not
         count."""
-        whole = sha256()
-        for path in self._files(domain):
-            with path.open("rb") as content:
-                name = path.relative_to(self.root).as_posix()
-                whole.update(f"{name} {file_digest(content, 'sha256').hexdigest()}\n".encode())
-        return whole.hexdigest()
+        return files_digest((path.relative_to(self.root).as_posix(), path) for path in self._files(domain))
 
     def _files(self, domain: str) -> Iterator[Path]:
         for name in (*_SHARED, f"domains/{package(domain)}"):

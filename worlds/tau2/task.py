@@ -6,11 +6,10 @@ the database as it is at the start included, and `from_document` makes the same 
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import msgspec
 
 from ...events.event import Json
+from ..imported import document_of, task_from
 from ..service import Tool
 from .layout import Part
 
@@ -61,19 +60,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Json]:
         """The whole task as one JSON value."""
-        return {"environment": FORMAT, "task": msgspec.to_builtins(self, builtin_types=(Decimal,))}
-
-
-class NotATask(Exception):
-    """A document that is not a task of this format."""
+        return document_of(self, FORMAT)
 
 
 def from_document(document: Json) -> Task:
     """The task that `Task.document` gave. Raises NotATask."""
-    if not isinstance(document, dict) or document.get("environment") != FORMAT:
-        found = document.get("environment") if isinstance(document, dict) else type(document).__name__
-        raise NotATask(f"The document's format is {found!r}; this release reads {FORMAT!r}.")
-    try:
-        return msgspec.convert(document.get("task"), Task)
-    except msgspec.ValidationError as error:
-        raise NotATask(f"The document is not a task: {error}.") from None
+    return task_from(document, FORMAT, Task)

@@ -17,7 +17,8 @@ from coworkenv.worlds.claw_eval.clock import DATELESS, story_start
 from coworkenv.worlds.claw_eval.importer import load_task, load_tasks
 from coworkenv.worlds.claw_eval.reading import TaskError
 from coworkenv.worlds.claw_eval.service import dumps
-from coworkenv.worlds.claw_eval.task import NotATask, from_document
+from coworkenv.worlds.claw_eval.task import from_document
+from coworkenv.worlds.imported import NotATask
 
 from .playing import SHARED, Play
 from .samples import RECORDS
