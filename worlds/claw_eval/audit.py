@@ -20,7 +20,7 @@ from .endpoint import Endpoint
 from .kinds import KINDS
 from .service import ClawEvalService
 from .task import Task
-from .validation import validate
+from .validation import as_json, validate
 
 #: Answers that hold the record itself: where the record is, and its name in the answer.
 _LIVE: Mapping[str, tuple[str, str]] = {
@@ -106,7 +106,7 @@ def _call(task: Task, entry: _Entry) -> dict[str, Json]:
         }
     return {
         "endpoint": endpoint.path,
-        "request_body": validate(endpoint.fields, entry.call.args),
+        "request_body": as_json(validate(endpoint.fields, entry.call.args)),
         **({} if endpoint.logs == "request" else {"response_body": answer}),
         "timestamp": when.isoformat(),
     }

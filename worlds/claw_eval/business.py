@@ -57,21 +57,6 @@ def _list_transactions(request: Request) -> Answer:
     return Answer({"transactions": found, "total": len(found)})
 
 
-_REPORT = file_note(
-    "/finance/report/submit",
-    (Field("title"), Field("transactions", "strings"), Field("total_amount", "number")),
-    "submitted_reports",
-    "submitted",
-    "report",
-)
-
-
-def _submit_report(request: Request) -> Answer:
-    if not request.body["total_amount"].is_finite():
-        raise ValueError("infinities and NaN are not JSON")
-    return _REPORT.handle(request)
-
-
 FINANCE = Kind(
     "finance",
     (
@@ -79,7 +64,13 @@ FINANCE = Kind(
             "/finance/transactions", (nullable("start_date"), nullable("end_date")), _list_transactions, reads=True
         ),
         get_one("/finance/transactions/get", "transactions", "transaction_id", "Transaction"),
-        Endpoint(_REPORT.path, _REPORT.fields, _submit_report),
+        file_note(
+            "/finance/report/submit",
+            (Field("title"), Field("transactions", "strings"), Field("total_amount", "number")),
+            "submitted_reports",
+            "submitted",
+            "report",
+        ),
     ),
     sides=("submitted_reports",),
     collection="transactions",

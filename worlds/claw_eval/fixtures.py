@@ -156,7 +156,7 @@ def _recognised(source: Source) -> dict[str, Rows]:
 
 def _captions(source: Source) -> dict[str, Rows]:
     path = inside(source.path("CAPTION_FIXTURES") or source.own(), "caption.txt", source.file)
-    return {"captions": [{"text": read_text(path).strip()}]} if path.is_file() else {}
+    return {"captions": [{"text": read_text(path)}]} if path.is_file() else {}
 
 
 def _documents(source: Source) -> dict[str, Rows]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC
 from decimal import Decimal
+from math import isfinite
 
 import msgspec
 
@@ -17,7 +18,7 @@ from ...events.event import Json, RecordCreated, ToolError
 from ..service import Draw, Instant, Outcome, Records, Tool
 from .endpoint import Mode, Refusal, Request, key
 from .kinds import KINDS, UNROUTED
-from .validation import Invalid, validate
+from .validation import Invalid, as_json, validate
 
 #: What a handler raises where upstream's would: HTTP 500.
 _CRASHES = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
@@ -56,7 +57,7 @@ class ClawEvalService(msgspec.Struct, frozen=True, kw_only=True):
             message = f"The service {self.name!r} has no {self.routes[tool]}."
             return _failed(ToolError("not_found", message, status=404, detail={"detail": "Not Found"}))
         try:
-            body = validate(endpoint.fields, args)
+            body = as_json(validate(endpoint.fields, _doubles(args) if self.mode == "upstream" else args))
             when = now.date().astimezone(UTC)
             answer = endpoint.handle(Request(body, records, when, draw, self.mode, self.name, self.options))
         except Invalid as invalid:
@@ -110,10 +111,27 @@ def answer_text(result: Json, error: ToolError | None = None) -> str:
     return f"Error: {error.message}"
 
 
+def _doubles(value: Json) -> Json:
+    """The value after upstream has read it: `7.50` comes back as `7.5` where an error quotes it."""
+    if isinstance(value, dict):
+        return {name: _doubles(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_doubles(item) for item in value]
+    if isinstance(value, Decimal) and isfinite(number := float(value)):
+        return Decimal(repr(number))
+    return value
+
+
 def dumps(value: Json) -> str:
     """`json.dumps(value, ensure_ascii=False)` of a value whose numbers may be decimals, which keep their digits."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{dumps(name)}: {dumps(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(dumps, value)) + "]"
-    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+    return _number(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
+
+
+def _number(value: Decimal) -> str:
+    """Its own digits; those of a double as Python writes a double: `1e-07`, where a decimal would be `1E-7`."""
+    as_double = repr(float(value))
+    return as_double if value.is_finite() and Decimal(as_double).as_tuple() == value.as_tuple() else str(value)

@@ -105,6 +105,13 @@ def validate(fields: Sequence[Field], body: Json) -> dict[str, Json]:
     return clean
 
 
+def as_json(body: dict[str, Json]) -> dict[str, Json]:
+    """A clean body as JSON has it: infinities and NaN, which a text may mean, are null there."""
+    return {
+        name: None if isinstance(value, Decimal) and not value.is_finite() else value for name, value in body.items()
+    }
+
+
 def _fault(kind: str, loc: list[Json], value: Json) -> dict[str, Json]:
     return {"type": kind, "loc": loc, "msg": _MESSAGES[kind], "input": value}
 

@@ -235,7 +235,7 @@ def test_web_media_and_documents_have_files_of_their_own(tmp_path: Path) -> None
     text = "--- Document 1: a.txt ---\ntext a\n\n\n--- Document 3: b.txt ---\ntext b"
     assert records["ocr_two"] == {"texts": [{"text": text}]}
     assert records["ocr_none"] == {}
-    assert records["caption"] == {"captions": [{"text": "a whale"}]}
+    assert records["caption"] == {"captions": [{"text": "a whale\n"}]}
     assert {"path": "fixtures/docs/r.pdf", "pages": ["one", "two"]} in records["documents"]["documents"]
 
 

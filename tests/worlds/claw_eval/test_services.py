@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coworkenv.worlds.claw_eval.audit import audit
 from coworkenv.worlds.claw_eval.communication import shift_mail
 from coworkenv.worlds.claw_eval.endpoint import Kind
 from coworkenv.worlds.claw_eval.kinds import KINDS
@@ -320,12 +322,16 @@ def test_dates_of_transactions_compare_as_texts() -> None:
         assert names(result["transactions"], "transaction_id") == found
 
 
-def test_an_amount_is_kept_as_a_double_and_must_be_json() -> None:
+def test_an_amount_is_kept_as_a_double_and_one_that_json_cannot_hold_as_null() -> None:
     finance = play("finance")
     report = {"title": "t", "transactions": ["ghost"], "total_amount": "5"}
     assert str(finance("/finance/report/submit", report).result["report"]["total_amount"]) == "5.0"
-    assert finance("/finance/report/submit", {**report, "total_amount": "nan"}).status == 500
-    assert finance.state["finance"].count("submitted_reports") == 1
+    for text in ("nan", "-Infinity", "1e400", Decimal("1E+400")):
+        outcome = finance("/finance/report/submit", {**report, "total_amount": text})
+        assert (outcome.status, outcome.result["report"]["total_amount"]) == (200, None)
+    kept = audit(finance.task, finance.events)["finance"]
+    assert [row["total_amount"] for row in kept["submitted_reports"]] == [Decimal("5.0"), None, None, None, None]
+    assert [call["request_body"]["total_amount"] for call in kept["calls"]] == [Decimal("5.0"), None, None, None, None]
 
 
 def test_tickets_are_open_unless_asked_otherwise_and_can_be_closed_twice() -> None:
@@ -443,6 +449,23 @@ def test_injections_are_drawn_and_never_come_first() -> None:
     assert hostile("/web/fetch", url="https://a.example").result["content"] == "one\ntwo"
     only = play("web_real_injection", options={**options, "injection_mode": "content"}, draw=Draws([0.0]))
     assert only("/web/search", query="outage").result["total"] == 2
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_written_as_python_writes_doubles(number: float) -> None:
+    assert answer_text({"n": Decimal(repr(number))}) == json.dumps({"n": number})
+
+
+def test_numbers_that_are_no_doubles_keep_their_digits() -> None:
+    kept = ("328.00", "0.10", "1234567890.12345678901234567890")
+    assert answer_text([Decimal(digits) for digits in kept]) == f"[{', '.join(kept)}]"
+
+
+def test_upstream_quotes_a_wrong_number_as_the_double_it_read() -> None:
+    wrong = {"task_id": Decimal("7.50"), "tags": [Decimal("1E+2"), {"deep": Decimal("0.10")}]}
+    quoted = {mode: play("todo", mode)("/todo/tasks/update", wrong).error.detail["detail"] for mode in MODES}
+    assert [answer_text(fault["input"]) for fault in quoted["upstream"]] == ["7.5", "100.0", '{"deep": 0.1}']
+    assert [answer_text(fault["input"]) for fault in quoted["sane"]] == ["7.50", "1E+2", '{"deep": 0.10}']
 
 
 def test_recognition_and_captions_ignore_the_picture() -> None:
