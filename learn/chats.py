@@ -26,11 +26,12 @@ from ..events.event import Json
 from ..events.log import Log, StreamRow
 from .lessons import BadLesson
 from .runs import ROLLOUTS, is_run, taught_by
-from .scores import score_of
+from .scores import score_of, spoilt
 from .splits import About, base_of
 
 LINES = ".jsonl"
 FORKS = "are forks: what one begins with is its parent's"
+SPOILT = "say nothing of the agent: a coworker failed"
 _HARMLESS: tuple[Reason, ...] = ("duplicate", "share", "not graded")
 """Reasons for which a demonstration is rejected that do not make it a bad example."""
 
@@ -115,6 +116,8 @@ def episodes_of(log: Log, left_out: LeftOut) -> Iterator[StreamRow]:
     for row in log.rows(kind="episode", status="ended"):
         if row.parent:
             left_out[FORKS] += 1
+        elif row.reason == "failed" and spoilt(log, row.id):
+            left_out[SPOILT] += 1
         else:
             yield row
 

@@ -32,12 +32,16 @@ SHOWN = ("loss", "score", "flat", "entropy", "kl_old")
 """Figures of the last step that are shown at the end."""
 
 
-def _pattern(_: click.Context, __: click.Parameter, value: str) -> str:
+def pattern(value: str) -> str:
+    """A type for click: a regular expression."""
     try:
         re.compile(value)
     except re.error as error:
         raise click.BadParameter(f"`{value}` is no regular expression: {error}") from None
     return value
+
+
+pattern.__name__ = "regex"
 
 
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,8 +61,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--only",
                 default="",
-                metavar="REGEX",
-                callback=_pattern,
+                type=pattern,
                 help="Learn only weights with this in their names, such as norm (all).",
             ),
             click.option("--batch-tokens", default=8192, type=whole(64, 1 << 30), help="In memory at once (8192)."),

@@ -13,6 +13,7 @@ from coworkenv.engine.cli.options import opened
 from coworkenv.learn.chats import logs_of
 from coworkenv.learn.cli.offline import METHODS
 from coworkenv.learn.runs import Run
+from tests.learn.test_rl import break_coworkers
 from tests.learn.workshop import RL, SHARED, furnish
 
 OFFLINE = ("offline", "model", "--steps", "2", "--batch", "2", "--batch-tokens", "256", *SHARED)
@@ -54,6 +55,23 @@ def test_tests_the_hacking_gap_and_forks_are_not_learnt_from(given: str, cli: An
     assert code == 0, err
     assert f"left out: {forks} that are forks" in err
     assert Run.open(tmp_path / "out").config["logs"] == [str(path)]
+
+
+def test_what_a_coworker_has_spoilt_is_not_learnt_from(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = str(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        break_coworkers(patch, lambda name: name == "office.letters/1@other")
+        assert cli(*RL, "--out", run)[0] == 0
+    broken = 0
+    for path in logs_of(Path(run)):
+        with opened(str(path)) as log:
+            broken += sum(row.reason == "failed" for row in log.rows(kind="episode", status="ended"))
+    assert broken > 0
+    code, _, err = cli(*OFFLINE, "--logs", run, "--out", str(tmp_path / "out"))
+    assert code == 0, err
+    assert f"left out: {broken} that say nothing of the agent: a coworker failed" in err
 
 
 def test_what_is_no_run_may_name_its_logs_as_it_likes(tmp_path: Path) -> None:

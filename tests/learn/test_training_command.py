@@ -116,6 +116,15 @@ def test_a_policy_that_tries_nothing_is_refused(cli: Cli, words: tuple[str, str]
     assert "sample above temperature 0" in err
 
 
+@pytest.mark.parametrize(
+    ("only", "said"), [("lora", "no weight of the model has `lora` in its name"), ("norm(", "is no regular expression")]
+)
+def test_weights_that_are_not_there_cannot_be_the_only_ones(cli: Cli, only: str, said: str) -> None:
+    code, _, err = cli(*SFT, "--only", only, "--out", "run")
+    assert code == 2
+    assert said in err
+
+
 def test_other_options_are_not_gone_on_with(cli: Cli) -> None:
     assert cli(*SFT, "--out", "run", "--stop", "2")[0] == 130
     code, _, err = cli(*SFT, "--lr", "1", "--out", "run")
