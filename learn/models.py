@@ -7,7 +7,8 @@ made is data: nothing is downloaded, no code that lies beside it is run, and pic
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +33,7 @@ ABOUT = "coworkenv.json"
 """What is to be told of a model wherever it is named, beside its weights."""
 _LENGTH = 4096
 """Tokens that a model can read where neither it nor its tokenizer says how many."""
+_NUMBER = re.compile(r"\b\d+\b")
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack")
 
 
@@ -232,12 +234,20 @@ def _weights(folder: Path, config: Any, dtype: DType) -> Any:
         )
     if missing := sorted(report["missing_keys"]):
         raise ModelError(f"the weights in {folder} are not whole: {len(missing)} are missing, {missing[0]} first")
+    if more := _of_more_layers(model, report["unexpected_keys"]):
+        raise ModelError(f"{folder} has weights of more layers than its configuration says, {more} first")
     for name, weight in model.named_parameters():
         if not bool(torch.isfinite(weight).all()):
             raise ModelError(f"the weights in {folder} are damaged: {name} holds numbers that are not finite")
     model.eval()
     _freeze_eyes(model)
     return model
+
+
+def _of_more_layers(model: Any, unexpected: Iterable[str]) -> str | None:
+    """The first weight without a place that differs only by its number from one that has a place."""
+    known = {_NUMBER.sub("#", name) for name in model.state_dict()}
+    return next((name for name in sorted(unexpected) if _NUMBER.sub("#", name) in known), None)
 
 
 def _attention(config: Any) -> str | None:

@@ -193,6 +193,10 @@ def test_weights_that_are_missing_are_told(folder: Path) -> None:
     refused(changed(folder, num_hidden_layers=3), "not whole")
 
 
+def test_weights_of_layers_that_are_not_told_of_are_not_dropped(folder: Path) -> None:
+    refused(changed(folder, num_hidden_layers=1), "weights of more layers than its configuration says")
+
+
 def test_weights_that_are_not_numbers_are_told(tmp_path: Path) -> None:
     model = tiny.llama()
     with torch.no_grad():
