@@ -21,7 +21,7 @@ FAMILIES = "loans,rooms,samples"
 CAPABILITIES = "A1,A4,B2"
 
 
-PRACTICE = ["--credit", "progress", "--truncated", "mask", "--only", "^model.norm", "--lr", "0.2"]
+PRACTICE = ["--credit", "progress", "--truncated", "mask", "--only", "^model.norm", "--lr", "0.15"]
 """A few updates tell nearly nothing of a million weights, so most of each step would be noise. Of the gains of the last
 norm they tell enough."""
 
@@ -45,7 +45,7 @@ class Scale(NamedTuple):
         return ["--max-tokens", str(self.answer), "--decisions", str(self.decisions)]
 
 
-FULL = Scale(train=900, val=40, warmup=400, steps=350, updates=6, sets=8, answer=56, decisions=12)
+FULL = Scale(train=900, val=40, warmup=400, steps=350, updates=3, sets=20, answer=56, decisions=12)
 QUICK = Scale(train=8, val=3, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
 
 
