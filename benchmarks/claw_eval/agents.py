@@ -68,11 +68,11 @@ AGENTS: Mapping[str, Callable[[Task], Actor]] = {
     "explore": lambda task: Explore(),
     "random": lambda task: Acting("random", "I tried some things."),
     "meddling": lambda task: Acting("meddling", "All is done."),
-    "good": lambda task: Acting("good", _answer(task)),
+    "good": lambda task: Acting("good", answer(task)),
 }
 
 
-def _answer(task: Task) -> str:
+def answer(task: Task) -> str:
     """What the author of the task would like to read: the reference solution, and all words that are looked for."""
     checks = [part.get("check") or {} for part in task.grading.get("scoring_components") or []]
     words = [str(word) for check in checks for word in (check.get("keywords") or check.get("categories") or [])]
