@@ -20,11 +20,9 @@ from ...worlds.claw_eval.needs import needs
 from ...worlds.claw_eval.trace import trace, trace_text
 from ..grading import Graded, ended
 from ..judged import Gradings, NeedsJudge, digits, kept, task_of
+from ..judging import JUDGE, JudgeOptions, judge
 from ..plan import EpisodeError, agent_name
-from .judging import JUDGE, JudgeOptions, judge
-from .scoring import Scores, Setup, grader
-
-RULE = "claw-eval"
+from .scoring import RULE, Scores, Setup, grader
 
 
 class NeedsSandbox(EpisodeError):

@@ -14,9 +14,10 @@ from pathlib import Path
 import msgspec
 
 from ...events.event import Json
+from ...worlds.checks.scoring import rule
 from ...worlds.claw_eval.checkout import SURFACE, Checkout, code_digest, grader_files
 from ..foreign import ForeignFailed, Room, Worker, foreign
-from .judging import Answering, BadQuestion
+from ..judging import Answering, BadQuestion
 
 _TARGET = f"{__package__}.hosted:Graders"
 _PART = 1 << 21
@@ -25,8 +26,8 @@ _PART = 1 << 21
 _LARGEST = 1000
 """Scores are not clamped, since upstream's are not; but they are to be scores."""
 
-PASSED = Decimal("0.75")
-"""A trial with at least this score is passed."""
+RULE = "claw-eval"
+"""The scoring rule, of which upstream's is one."""
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        return self.score >= PASSED
+        return self.score >= rule(RULE).threshold
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from ...events.sqlite import SqliteLog
 from .failures import Told
 
 F = TypeVar("F", bound=Callable[..., Any])
+N = TypeVar("N", int, float)
 
 LOG_VARIABLE = "COWORKENV_LOG"
 LOG = "coworkenv.db"
@@ -26,30 +27,28 @@ LOG = "coworkenv.db"
 def whole(least: int, most: int) -> Callable[[str], int]:
     """A type for click: a whole number between two bounds, called `N` in help."""
 
-    def n(value: str) -> int:
-        try:
-            number = int(value)
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is not a whole number") from None
-        if not least <= number <= most:
-            raise click.BadParameter(f"{number} is not between {least} and {most}")
-        return number
-
-    return n
+    return _between("n", int, "a whole number", least, most, str)
 
 
 def real(least: float, most: float) -> Callable[[str], float]:
     """A type for click: a number between two bounds, called `NUMBER` in help. NaN is between none."""
 
-    def number(value: str) -> float:
+    return _between("number", float, "a number", least, most, "{:g}".format)
+
+
+def _between(
+    name: str, read: Callable[[str], N], what: str, least: N, most: N, shown: Callable[[N], str]
+) -> Callable[[str], N]:
+    def number(value: str) -> N:
         try:
-            found = float(value)
+            found = read(value)
         except ValueError:
-            raise click.BadParameter(f"{value!r} is not a number") from None
+            raise click.BadParameter(f"{value!r} is not {what}") from None
         if not least <= found <= most:
-            raise click.BadParameter(f"{found:g} is not between {least:g} and {most:g}")
+            raise click.BadParameter(f"{shown(found)} is not between {shown(least)} and {shown(most)}")
         return found
 
+    number.__name__ = name
     return number
 
 

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from . import filtering, linux
 from .showing import show
+from .watching import children
 
 USER = 1000
 """Who the code is, inside. Outside it is whoever runs us, without their privileges."""
@@ -160,15 +161,10 @@ def _guard(child: int, line: int) -> NoReturn:
 def _kill_orphans() -> None:
     """Without a sandbox, children of the child can be left. Those of the sandbox are gone with its first process."""
     with contextlib.suppress(OSError):
-        while children := _children():
-            _kill(children)
-            for _ in children:
+        while left := children(os.getpid()):
+            _kill(left)
+            for _ in left:
                 os.wait()
-
-
-def _children() -> list[int]:
-    with open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(word) for word in file.read().split()]
 
 
 def _kill(processes: Sequence[int]) -> None:

@@ -26,12 +26,13 @@ def excess(guard: int, processes: int, memory: int) -> str | None:
 
 def descendants(process: int) -> Iterator[int]:
     """Children first, each with its own after it."""
-    for child in _children(process):
+    for child in children(process):
         yield child
         yield from descendants(child)
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
+    """What all threads of a process have started, and what it adopted; nothing where it has ended."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{process}/task"):

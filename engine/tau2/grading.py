@@ -20,10 +20,10 @@ from ...events.event import CheckGraded, Event, Json
 from ...events.log import Log, StreamRow
 from ...worlds.tau2.task import Task, from_document
 from ...worlds.tau2.trajectory import Termination, termination, trajectory
-from ..claw_eval.judging import JUDGE, JudgeOptions, judge
 from ..foreign import Answers, ForeignFailed, Worker
 from ..grading import Graded, ended
 from ..judged import Gradings, NeedsJudge, digits, kept, task_of
+from ..judging import JUDGE, JudgeOptions, judge
 from .host import Setup, worker
 
 RULE = "tau2"

@@ -19,7 +19,8 @@ from types import ModuleType
 from typing import Any
 
 from ...events.event import Json
-from ...worlds.tau2.layout import Part, differences, layout_of, records_of
+from ...worlds.tau2.checkout import WORKFLOW, package
+from ...worlds.tau2.layout import Part, Snapshot, differences, layout_of, records_of
 from ..foreign.inside import outside
 
 ROOT = "COWORKENV_TAU2"
@@ -27,7 +28,6 @@ ROOT = "COWORKENV_TAU2"
 
 _NEEDS = "pydantic loguru docstring-parser addict deepdiff toml PyYAML python-dotenv pandas"
 _LIBRARIES = ("pydantic", "loguru", "docstring_parser", "addict", "deepdiff", "toml", "yaml", "dotenv")
-_WORKFLOW = "telecom-workflow"
 
 
 class NoJudge(BaseException):
@@ -46,7 +46,7 @@ class Hosted:
         self._environment: Any = None
         self._services: tuple[str, str] = ("", "")
         self._layouts: dict[str, tuple[Part, ...]] = {}
-        self._records: dict[str, dict[str, dict[str, Any]]] = {}
+        self._known: dict[str, Snapshot] = {}
         self._calls = 0
 
     # --- imports -------------------------------------------------------------------------------------------
@@ -98,7 +98,9 @@ class Hosted:
         self._services, self._calls = (service, user), 0
         databases = self._databases()
         self._layouts = {name: layout_of(database) for name, database in databases.items()}
-        self._records = {name: records_of(database, self._layouts[name]) for name, database in databases.items()}
+        self._known = {
+            name: Snapshot(records_of(database, self._layouts[name])) for name, database in databases.items()
+        }
 
     def describe(self, task: Json, solo: bool) -> Json:
         """What the open environment offers, and how its databases stand."""
@@ -120,7 +122,7 @@ class Hosted:
     def _side(self, name: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
         layout = self._layouts.get(name, ())
         parts = [{"path": list(part.path), "kind": part.kind, "apart": list(part.apart)} for part in layout]
-        return {"tools": tools, "layout": parts, "records": self._records.get(name, {})}
+        return {"tools": tools, "layout": parts, "records": self._known[name].records if name in self._known else {}}
 
     def databases(self) -> Json:
         """Each side's database as it is now; a shared one is the agent's."""
@@ -164,9 +166,9 @@ class Hosted:
             return []
         changes = []
         for name, database in self._databases().items():
-            records = records_of(database, self._layouts[name])
-            changes += differences(name, self._records[name], records)
-            self._records[name] = records
+            now = Snapshot(records_of(database, self._layouts[name]))
+            changes += differences(name, self._known[name], now)
+            self._known[name] = now
         return changes
 
     # --- a grade -------------------------------------------------------------------------------------------
@@ -234,14 +236,13 @@ def _message(given: Json) -> Any:
 
 
 def _constructor(domain: str) -> Any:
-    name = "telecom" if domain == _WORKFLOW else domain
-    return import_module(f"tau2.domains.{name}.environment").get_environment
+    return import_module(f"tau2.domains.{package(domain)}.environment").get_environment
 
 
 def _options(domain: str, task: Any, options: Json) -> dict[str, Any]:
     """What a constructor is given, as upstream's runner gives it."""
     given = dict(_numbers(options))
-    if domain == _WORKFLOW:
+    if domain == WORKFLOW:
         given["policy_type"] = "workflow"
     if domain == "banking_knowledge":
         actions = (task.evaluation_criteria.actions if task.evaluation_criteria else None) or ()

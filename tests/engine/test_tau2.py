@@ -21,12 +21,12 @@ import trio
 
 from coworkenv.agents.agent import Answer, Call, Context, Outside, Request, Unavailable
 from coworkenv.agents.building import build_agent, build_coworkers
-from coworkenv.engine.claw_eval.judging import JudgeOptions
 from coworkenv.engine.episode import Episode, play, resume_episode, run_episode
 from coworkenv.engine.foreign import ForeignFailed, Worker
 from coworkenv.engine.fork import fork_episode
 from coworkenv.engine.hosting import Differs, Driven
 from coworkenv.engine.judged import NeedsJudge
+from coworkenv.engine.judging import JudgeOptions
 from coworkenv.engine.plan import EpisodeError, Plan
 from coworkenv.engine.recording import Unrecorded
 from coworkenv.engine.replay import state_after, verify

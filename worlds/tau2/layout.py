@@ -117,34 +117,35 @@ def database_of(records: Mapping[str, Mapping[str, Mapping[str, Any]]], layout: 
     return database
 
 
-def printed(records: Table) -> dict[str, dict[str, str]]:
-    """Each record as a text that is the same for the same JSON, and differs where only the kind of a number does."""
-    return {
-        name: {key: json.dumps(record, sort_keys=True) for key, record in table.items()}
-        for name, table in records.items()
-    }
+class Snapshot:
+    """Records as they were at one moment, kept so that they can be told from later ones."""
+
+    def __init__(self, records: Table) -> None:
+        self.records = records
+        self.texts = {name: {key: _text(record) for key, record in table.items()} for name, table in records.items()}
 
 
-def differences(service: str, before: Table, after: Table) -> list[dict[str, Any]]:
+def differences(service: str, before: Snapshot, after: Snapshot) -> list[dict[str, Any]]:
     """The record events that lead from one to the other, as JSON."""
     changes: list[dict[str, Any]] = []
-    texts, others = printed(before), printed(after)
-    for name, table in after.items():
+    for name, table in after.records.items():
         where = {"service": service, "collection": name}
-        old = before.get(name, {})
+        old = before.records.get(name, {})
         changes += ({"type": "record.deleted", **where, "key": key} for key in old if key not in table)
         for key, record in table.items():
             if key not in old:
                 changes.append({"type": "record.created", **where, "key": key, "value": record})
-            elif texts[name][key] != others[name][key]:
+            elif before.texts[name][key] != after.texts[name][key]:
                 changes.append({"type": "record.changed", **where, "key": key, **_change(old[key], record)})
     return changes
 
 
 def _change(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    def text(value: Any) -> str:
-        return json.dumps(value, sort_keys=True)
-
-    changed = {name: value for name, value in new.items() if name not in old or text(old[name]) != text(value)}
+    changed = {name: value for name, value in new.items() if name not in old or _text(old[name]) != _text(value)}
     unset = [name for name in old if name not in new]
     return {"set": changed, "unset": unset} if unset else {"set": changed}
+
+
+def _text(value: Any) -> str:
+    """The same for the same JSON; other where only the kind of a number is."""
+    return json.dumps(value, sort_keys=True)

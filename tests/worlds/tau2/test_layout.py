@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from coworkenv.events.event import RecordChanged, RecordCreated, RecordDeleted
 from coworkenv.worlds.records import State, initial_state
-from coworkenv.worlds.tau2.layout import BadLayout, database_of, differences, layout_of, records_of
+from coworkenv.worlds.tau2.layout import BadLayout, Snapshot, database_of, differences, layout_of, records_of
 
 keys = st.text(max_size=3)
 scalars = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-5, 5, width=16) | st.text(max_size=3)
@@ -55,7 +55,8 @@ def test_differences_lead_from_one_database_to_the_other(pair: tuple[dict[str, A
     layout = layout_of(before)
     records = records_of(before, layout)
     changes = msgspec.convert(
-        differences("desk", records, records_of(after, layout)), list[RecordCreated | RecordChanged | RecordDeleted]
+        differences("desk", Snapshot(records), Snapshot(records_of(after, layout))),
+        list[RecordCreated | RecordChanged | RecordDeleted],
     )
     state = initial_state(
         RecordCreated(service="desk", collection=name, key=key, value=record)
@@ -70,7 +71,7 @@ def test_only_what_changed_is_in_a_change() -> None:
     before = {"books": {"atlas": {"lent": None, "pages": 3}, "novel": {"pages": 1}}}
     after = {"books": {"atlas": {"lent": "mia", "pages": 3}, "novel": {"pages": 1.0}}}
     layout = layout_of(before)
-    assert differences("desk", records_of(before, layout), records_of(after, layout)) == [
+    assert differences("desk", Snapshot(records_of(before, layout)), Snapshot(records_of(after, layout))) == [
         {"type": "record.changed", "service": "desk", "collection": "books", "key": "atlas", "set": {"lent": "mia"}},
         {"type": "record.changed", "service": "desk", "collection": "books", "key": "novel", "set": {"pages": 1.0}},
     ]

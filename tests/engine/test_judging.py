@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coworkenv.agents.agent import Answer, Outside, Request
-from coworkenv.engine.claw_eval.judging import TRIES, BadQuestion, JudgeOptions, judge, verdict_in
+from coworkenv.engine.judging import TRIES, BadQuestion, JudgeOptions, judge, verdict_in
 from coworkenv.events.event import Refused
 
 OPTIONS = JudgeOptions(model="strict")

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import TypeAlias
 
-from ...agents.agent import Perform, Price, Request
-from ...agents.answers import parse_json
-from ...agents.sampling import Sampling
-from ...events.event import Json
+from ..agents.agent import Perform, Price, Request
+from ..agents.answers import parse_json
+from ..agents.sampling import Sampling
+from ..events.event import Json
 
 JUDGE = 1
 """Raised when the same question would be put in other words: part of a grader's digest."""
