@@ -17,13 +17,22 @@ import msgspec
 import trio
 
 from ..events.codec import to_json
-from ..events.event import EffectRequested, EffectResolved, Event, Json, ToolCalled
+from ..events.event import (
+    EffectRequested,
+    EffectResolved,
+    Event,
+    Json,
+    RecordChanged,
+    RecordCreated,
+    RecordDeleted,
+    ToolCalled,
+)
 from ..worlds.foreign import HostedAnswer, HostedCall
 from ..worlds.records import State
 from ..worlds.service import Outcome
 from ..worlds.world import World
 
-HOSTS = {"tau2": "coworkenv.engine.tau2.host:host"}
+HOSTS = {"clawmark": "coworkenv.engine.clawmark.host:host", "tau2": "coworkenv.engine.tau2.host:host"}
 """By the `kind` of `World.host`: what makes the hosted code of it."""
 
 
@@ -58,9 +67,10 @@ class Differs(Exception):
     """Foreign code, driven again, answers otherwise than the log has it; or its answer fits no record."""
 
 
-def host_of(world: World, nursery: trio.Nursery) -> Driven | None:
+def host_of(world: World, nursery: trio.Nursery, whole: bool = False) -> Driven | None:
     """The host of a world's foreign services, for one episode; None where it has none. Its code starts with the first
-    call that the log does not answer, and ends with `nursery`. Raises Unhosted."""
+    call that the log does not answer, and ends with `nursery`. It is driven again through calls to those services that
+    its code remembers (`remembers`), or with `whole` through all. Raises Unhosted."""
     kind = world.host.get("kind")
     if kind is None:
         return None
@@ -68,16 +78,19 @@ def host_of(world: World, nursery: trio.Nursery) -> Driven | None:
         raise Unhosted(f"{world.id} has services of the kind {kind!r:.60}, which this release cannot host")
     module, _, name = HOSTS[kind].partition(":")
     opener: Opener = getattr(import_module(module), name)
-    return Driven(lambda: opener(world.host), nursery)
+    return Driven(lambda: opener(world.host), nursery, None if whole else world.host.get("remembers"))
 
 
 async def drive_again(world: World, events: Sequence[Event], nursery: trio.Nursery) -> None:
     """Have fresh code do all that an episode asked of a world's foreign services. Raises Differs at the first answer
     that is another than in the log, Unavailable where there is no code to be had, and Unhosted."""
-    host = host_of(world, nursery)
+    host = host_of(world, nursery, whole=True)
     if host is None:
         return
+    state = world.state
     for event in events:
+        if isinstance(event.body, RecordCreated | RecordChanged | RecordDeleted):
+            state = state.apply(event.body)
         asked = events[event.body.effect] if isinstance(event.body, EffectResolved) else None
         if asked is None or not isinstance(asked.body, EffectRequested) or asked.body.kind != "foreign":
             continue
@@ -86,14 +99,22 @@ async def drive_again(world: World, events: Sequence[Event], nursery: trio.Nurse
         service = world.routes.service(call.body.tool, call.actor)
         assert service is not None
         assert isinstance(event.body, EffectResolved)
-        host.know(HostedCall(call.actor, service.name, call.body.tool, call.body.args), event.body.answer)
+        made = HostedCall(call.actor, service.name, call.body.tool, call.body.args, event.at, state)
+        host.know(made, event.body.answer)
     await host.catch_up()
 
 
 class Driven:
     """A host that brings fresh code to where the log is."""
 
-    def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Hosted]], nursery: trio.Nursery) -> None:
+    def __init__(
+        self,
+        opener: Callable[[], AbstractAsyncContextManager[Hosted]],
+        nursery: trio.Nursery,
+        remembers: Sequence[str] | None = None,
+    ) -> None:
+        """`remembers` names the services whose calls the code remembers; all, unless given."""
+        self._remembers = remembers
         self._opener = opener
         self._nursery = nursery
         self._hosted: Hosted | None = None
@@ -101,7 +122,8 @@ class Driven:
         """What the log answers, and the code has not done."""
 
     def know(self, call: HostedCall, answer: Json) -> None:
-        self._behind.append((call, answer))
+        if self._remembers is None or call.service in self._remembers:
+            self._behind.append((call, answer))
 
     async def answer(self, call: HostedCall) -> Json:
         hosted = await self.catch_up()

@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import trio
+from msgspec.structs import replace
 
 from ..agents.agent import Actor, ActorError, Interrupted, Perform
 from ..events.codec import to_json
@@ -172,7 +173,8 @@ class Kernel:
         """Wait for what a foreign service answers, as it is now: nothing else happens meanwhile."""
         assert under_way.hosted is not None
         self._hand_over()
-        under_way.answered = await self.asking.hosted(len(self.events), under_way.hosted, at)
+        call = replace(under_way.hosted, at=at, state=self.state)
+        under_way.answered = await self.asking.hosted(len(self.events), call, at)
 
     def _begin(self) -> None:
         start = self.emit(WORLD, None, self.started)

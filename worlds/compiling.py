@@ -17,7 +17,7 @@ import msgspec
 
 from ..events.codec import from_json, to_json
 from ..events.event import Json
-from . import claw_eval, tau2
+from . import claw_eval, clawmark, tau2
 from . import environment as form
 from .dates import check_bounds, moment, placed
 from .document import Path, name
@@ -259,6 +259,7 @@ def _from_data(data: dict[str, Json]) -> World:
 FORMATS: dict[str, Build] = {
     FORMAT: _from_data,
     claw_eval.FORMAT: claw_eval.world_from_document,
+    clawmark.FORMAT: clawmark.world_from_document,
     tau2.FORMAT: tau2.world_from_document,
 }
 """How a document of each format becomes a world."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ..events.event import Json, RecordChanged, RecordCreated, RecordDeleted, ToolError
+from .records import State
 from .service import Draw, Instant, Outcome, Records, Tool
 
 
@@ -41,6 +42,10 @@ class HostedCall(msgspec.Struct, frozen=True):
     service: str
     tool: str
     args: Json
+    at: int = 0
+    """Virtual time."""
+    state: State = State()
+    """All records as they are then, for code that keeps none of its own."""
 
 
 class HostedAnswer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

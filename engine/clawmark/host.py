@@ -1,0 +1,114 @@
+"""The parent's side: the checkout that was named, a worker that runs its code, and that code as a host for the kernel.
+
+Knows rooms and workers. Does not know what is inside (`hosted`), nor what an episode is. A checkout is run only after
+somebody named it, and only if a task is what its world was made with.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from ...agents.agent import Unavailable
+from ...events.event import Json
+from ...worlds.clawmark.checkout import Checkout, CheckoutError, find_checkout
+from ...worlds.clawmark.world import STAGE, STAGES
+from ...worlds.foreign import HostedCall
+from ...worlds.records import State
+from ..foreign import ForeignFailed, Room, Worker, foreign
+
+VARIABLE = "COWORKENV_CLAWMARK"
+"""The environment variable that names a checkout to those who have not named one otherwise."""
+
+_TARGET = "coworkenv.engine.clawmark.hosted:Hosted"
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """A checkout that may be run, and how."""
+
+    checkout: Checkout
+    unsafe: bool = False
+    """Without a sandbox."""
+    seconds: float = 120.0
+    """That one answer of its code may take."""
+
+
+_named: list[Setup] = []
+
+
+def name_checkout(path: Path | str, unsafe: bool = False) -> Setup:
+    """Have this process run the checkout at `path` from now on. Raises CheckoutError."""
+    setup = Setup(checkout=find_checkout(path), unsafe=unsafe)
+    _named[:] = [setup]
+    return setup
+
+
+def named_checkout() -> Setup:
+    """The checkout that was named, to this process or to its environment. Raises CheckoutError."""
+    if _named:
+        return _named[0]
+    path = os.environ.get(VARIABLE)
+    if not path:
+        raise CheckoutError(
+            f"ClawMark's code is in a checkout of yours; name it with the environment variable {VARIABLE}"
+        )
+    return Setup(checkout=find_checkout(path))
+
+
+@asynccontextmanager
+async def worker(setup: Setup, task: str) -> AsyncIterator[Worker]:
+    """A worker that can read a task's folder, and nothing else of the checkout. Raises CheckoutError, ForeignFailed."""
+    room = Room(reads=(setup.checkout.folder(task),), seconds=setup.seconds, written=256 << 20)
+    async with foreign(room, _TARGET, unsafe=setup.unsafe) as asked:
+        yield asked
+
+
+@asynccontextmanager
+async def host(wanted: dict[str, Json]) -> AsyncIterator[HostedTask]:
+    """The task that a world's `host` speaks of. Raises Unavailable where it cannot be had here, or not now."""
+    try:
+        setup = named_checkout()
+        if setup.checkout.digest(wanted["task"]) != wanted["digest"]:
+            raise CheckoutError(
+                f"{wanted['task']} in {setup.checkout.root} is not what this episode was begun with; name the checkout "
+                "of that time, or begin anew"
+            )
+        async with worker(setup, wanted["task"]) as asked:
+            folder = str(setup.checkout.folder(wanted["task"]))
+            await asked.ask("open", folder=folder, start=wanted["start"])
+            yield HostedTask(asked)
+    except (CheckoutError, ForeignFailed) as error:
+        raise Unavailable(str(error)) from error
+
+
+class HostedTask:
+    """A task at work: `engine.hosting.Hosted`."""
+
+    def __init__(self, asked: Worker) -> None:
+        self._asked = asked
+
+    async def call(self, call: HostedCall) -> Json:
+        records = given(call.state)
+        try:
+            if call.service != STAGES:
+                return await self._asked.ask("call", tool=call.tool, args=call.args, at=call.at, records=records)
+            if call.tool != STAGE:
+                return {"error": {"type": "unknown_tool", "message": f"There is no tool {call.tool[:60]!r}."}}
+            return await self._asked.ask("stage", number=call.args["number"], at=call.at, records=records)
+        except ForeignFailed as failure:
+            raise Unavailable(f"ClawMark's code failed at {call.tool}: {failure.says}") from failure
+
+
+def given(state: State) -> Json:
+    """A state as the worker takes it."""
+    return {
+        name: {
+            "collections": state[name].plain(),
+            "counts": {each: state[name].count(each) for each in state[name].collections()},
+        }
+        for name in state.services()
+    }

@@ -1,0 +1,82 @@
+"""A ClawMark task as a world: the agent's services, and stages that come at their virtual times.
+
+Knows how upstream's stage loop maps onto actors: the user (`engine.clawmark.people`) has a service of their own, whose
+code is the task's. Does not know who plays.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ...events.codec import to_json
+from ...events.event import Json
+from ..environment import Limits
+from ..foreign import ForeignService
+from ..service import Tool
+from ..world import Persona, World
+from .calendars import CALENDAR
+from .databases import DATABASE
+from .mail import MAIL
+from .sheets import SHEETS
+from .task import Task, from_document
+from .tree import NAME as FILES
+
+HOST, USER, STAGES, STAGE = "clawmark", "user", "stages", "stage"
+TURN = 7_200_000_000
+"""Upstream's limit of the agent's turn in a stage."""
+_CALL = 500_000
+_DECISIONS = 100
+"""Of a stage."""
+
+_PATH = {"type": "string", "description": "A path in /workspace, where the work is done."}
+
+
+def _tool(name: str, description: str, reads: bool = False, **properties: Json) -> Tool:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return Tool(name=name, description=description, schema=schema, reads=reads)
+
+
+FILE_TOOLS = (
+    _tool("list_files", "All files in a folder and in those in it, with their sizes.", True, path=_PATH),
+    _tool("read_file", "What is in a file, as text.", True, path=_PATH),
+    _tool("write_file", "Write a text file, and the folders that it takes.", path=_PATH, text={"type": "string"}),
+)
+_STAGE = _tool(STAGE, "What happens at the beginning of a stage.", number={"type": "integer"})
+
+
+def world_of(task: Task) -> World:
+    """The world of a task. Its grade is given by its own checkers (`engine.clawmark.grading`)."""
+    stages = len(task.times)
+    last = (task.times[-1] - task.start) // timedelta(microseconds=1)
+    return World(
+        id=task.name,
+        document=to_json(task.document()).decode(),
+        start=task.start,
+        services=(
+            ForeignService(name=FILES, tools=FILE_TOOLS),
+            MAIL,
+            DATABASE,
+            SHEETS,
+            CALENDAR,
+            ForeignService(name=STAGES, tools=(_STAGE,)),
+        ),
+        owners={STAGES: USER},
+        host={
+            "kind": HOST,
+            "task": task.id,
+            "digest": task.digest,
+            "start": task.start.isoformat(),
+            "remembers": [STAGES],
+        },
+        personas={USER: Persona(text="", language="en", rounds=stages, suffix=task.briefing)},
+        call=_CALL,
+        deadline=last + (stages + 1) * TURN,
+        on_text="round",
+        talks=False,
+        limits=Limits(decisions=_DECISIONS * stages),
+    )
+
+
+def world_from_document(document: dict[str, Json]) -> World:
+    """The world that `world_of` gave. Raises NotATask."""
+    return world_of(from_document(document))
