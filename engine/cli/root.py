@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -113,11 +113,21 @@ def main(args: Sequence[str] | None = None) -> int:
         warn("interrupted")
         return INTERRUPTED
     except (PipeClosed, BrokenPipeError):
-        # Python flushes on its way out, which would fail again, and say so.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except BaseException as error:
         return _told(error)
+    finally:
+        _let_go(sys.stdout)
+        _let_go(sys.stderr)
+
+
+def _let_go(stream: TextIO) -> None:
+    """Drop what nobody takes: Python flushes on its way out, which would fail again, and change the exit code."""
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _told(error: BaseException) -> int:

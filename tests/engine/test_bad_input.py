@@ -514,11 +514,12 @@ def test_a_process_without_standard_output_ends_as_any_other(place: Path, closed
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("line", ["list", "list --json", "stats", "env schema"])
 def test_output_that_cannot_be_written_is_no_traceback(
-    place: Path, recorded: tuple[Path, list[str]], line: str
+    place: Path, recorded: tuple[Path, list[str]], line: str, unbuffered: str
 ) -> None:
-    env = {**os.environ, "COWORKENV_LOG": str(recorded[0])}
+    env = {**os.environ, "COWORKENV_LOG": str(recorded[0]), "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:
         process = subprocess.run(
             [*subprocess_words(), *line.split()], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=env,

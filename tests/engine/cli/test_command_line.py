@@ -231,20 +231,24 @@ def test_a_pipe_that_closes_while_episodes_play_stops_the_run_and_loses_nothing(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("more", [[], ["--json"]])
-def test_a_run_whose_output_cannot_be_written_says_so_in_one_line(cli, more):
+def test_a_run_whose_output_cannot_be_written_says_so_in_one_line(cli, more, unbuffered):
+    env = environment(PYTHONUNBUFFERED=unbuffered)
     words = ["run", "desk.yaml", "-a", "oracle", "--trials", "3", "--concurrency", "1", *more]
     with open("/dev/full", "wb") as full:
-        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, env=environment(), text=True)
+        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, env=env, text=True)
     assert ran.returncode == 2
     assert ran.stderr == "coworkenv: the output cannot be written: No space left on device\n"
     assert [row["status"] for row in cli("list", "--json").values][:1] == ["ended"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full here")
-def test_an_error_that_nobody_can_be_told_of_keeps_its_exit_code(cli):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_that_nobody_can_be_told_of_keeps_its_exit_code(cli, unbuffered):
+    env = environment(PYTHONUNBUFFERED=unbuffered)
     with open("/dev/full", "wb") as full:
-        assert subprocess.run([*PROGRAM, "list"], stderr=full, env=environment(), check=False).returncode == 2
+        assert subprocess.run([*PROGRAM, "list"], stderr=full, env=env, check=False).returncode == 2
 
 
 @pytest.mark.parametrize("variables", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}, {}])
