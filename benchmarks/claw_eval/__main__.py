@@ -20,10 +20,12 @@ import trio
 
 from coworkenv.agents.building import build_coworkers
 from coworkenv.engine.claw_eval.scoring import Scores, Setup, grader
-from coworkenv.engine.episode import play
+from coworkenv.engine.episode import run_episode
 from coworkenv.engine.foreign import ForeignFailed
 from coworkenv.engine.plan import Plan
+from coworkenv.engine.replay import verify
 from coworkenv.events.event import Json
+from coworkenv.events.memory import MemoryLog
 from coworkenv.worlds.claw_eval import Mode, Task, TaskError, load_task, world_of
 from coworkenv.worlds.claw_eval.checkout import find_checkout
 from coworkenv.worlds.claw_eval.needs import needs
@@ -42,6 +44,8 @@ class Row(msgspec.Struct):
     """Graded without a judge: the score, `judge` where that takes one, or what went wrong."""
     judged: str = ""
     asked: int = 0
+    verified: bool = False
+    """The log, executed again, has the same bytes."""
     scores: Scores | None = None
     theirs: dict[str, Any] | None = None
 
@@ -66,21 +70,28 @@ class Tally:
         return {"score": Decimal(str(score_of(question))), "reasoning": "a stub"}
 
 
-async def played(task: Task, agent: str, seed: int) -> str:
+async def played(task: Task, agent: str, seed: int) -> tuple[str, bool]:
+    """The trace of an episode, and whether its log can be verified."""
     world = world_of(task)
     coworkers = build_coworkers(world, "persona:stub", perform=persona)
-    episode = await play(Plan(world, AGENTS[agent](task), coworkers, seed))
-    return trace_text(trace(task, episode.events, trace_id=episode.id, model=agent))
+    log = MemoryLog()
+    async with log.writing():
+        episode = await run_episode(Plan(world, AGENTS[agent](task), coworkers, seed), log)
+    verified = (await verify(log, episode.id)).verdict
+    return trace_text(trace(task, episode.events, trace_id=episode.id, model=agent)), verified == "identical"
 
 
-async def rows_of(setup: Setup, name: str, mode: Mode, folder: Path) -> list[Row]:
-    """All agents on one task. Raises TaskError."""
+async def rows_of(
+    setup: Setup, name: str, mode: Mode, folder: Path, agents: Sequence[str] = tuple(AGENTS)
+) -> list[Row]:
+    """Some agents, each on one task. Raises TaskError."""
     task = load_task(setup.checkout.folder(name), mode)
     rows, traces = [], []
-    for number, agent in enumerate(AGENTS):
-        traces.append(await played(task, agent, number))
-        (folder / f"{name}.{agent}.jsonl").write_text(traces[-1])
-        rows.append(Row(name, agent))
+    for number, agent in enumerate(agents):
+        text, verified = await played(task, agent, number)
+        (folder / f"{name}.{agent}.jsonl").write_text(text)
+        traces.append(text)
+        rows.append(Row(name, agent, verified=verified))
     tally = Tally()
     for answers in (None, tally):
         try:
@@ -131,6 +142,7 @@ def report(rows: list[Row], problems: list[str], wanted: dict[str, Sequence[str]
     judged = sum(all(r.scores is not None for r in each) for each in per_task.values())
     print(f"| loaded | {len(wanted)} |\n|---|---:|")
     print(f"| cannot be loaded | {len(problems)} |")
+    print(f"| episodes verified | {sum(row.verified for row in rows)} of {len(rows)} |")
     print(f"| graded without a judge, all {len(AGENTS)} agents | {len(free)} |")
     print(f"| of these, take no sandbox either: their scores mean something here | {len(whole)} |")
     print(f"| say of some agent that they need a judge | {some} |")
