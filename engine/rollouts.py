@@ -19,6 +19,7 @@ from ..events.event import ToolCalled, ToolReturned
 from ..events.log import Log
 from .episode import Episode, run_episode
 from .grading import Graded, grade_episode
+from .importing import Graders, graded_or_not
 from .plan import EpisodeError, Plan, agent_name
 from .recording import Divergence
 
@@ -41,6 +42,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Tools that answered that they are not available here."""
     grade: Graded | None = None
     """None where there is no grader, or the episode has not ended."""
+    ungraded: str = ""
+    """Why a benchmark's own grader gave none."""
 
 
 async def rollout(
@@ -49,13 +52,15 @@ async def rollout(
     *,
     concurrency: int = 32,
     finished: Callable[[Result], None] = lambda result: None,
+    graders: Graders | None = None,
 ) -> list[Result]:
     """Run and grade every plan in a log that is being written to (`log.writing()`), at most `concurrency` at once.
+    Tasks of a benchmark are graded by its `graders`, where they are named.
 
     `finished` is called with each result, in the order of the plans: as soon as it and all before it are there.
     Whatever goes wrong with one episode is a result with status `error`, and the others go on.
     """
-    return await side_by_side([partial(played, plan, log) for plan in plans], concurrency, finished)
+    return await side_by_side([partial(played, plan, log, graders) for plan in plans], concurrency, finished)
 
 
 async def side_by_side(
@@ -79,13 +84,16 @@ async def side_by_side(
     return told
 
 
-async def played(plan: Plan, log: Log) -> Result:
+async def played(plan: Plan, log: Log, graders: Graders | None = None) -> Result:
     """Run and grade one plan. Whatever goes wrong is a result with status `error`."""
     try:
         episode = await run_episode(plan, log)
-        ended = episode.status == "ended"
-        grade = await grade_episode(log, episode.id, plan.world, episode.events) if ended else None
-        return result_of(plan, episode, grade)
+        if episode.status != "ended":
+            return result_of(plan, episode, None)
+        if graders is None or plan.world.scoring is not None:
+            return result_of(plan, episode, await grade_episode(log, episode.id, plan.world, episode.events))
+        grade, why = await graded_or_not(log, episode.id, graders)
+        return msgspec.structs.replace(result_of(plan, episode, grade), ungraded=why)
     except (EpisodeError, LogError, Divergence, ActorError) as error:
         return _error(plan, str(error))
     except Exception as error:

@@ -24,6 +24,7 @@ from .document import Path, name
 from .durations import DurationError, microseconds
 from .environment import FORMAT, Environment, Frozen, Part
 from .facts import FactError, Resolution, unescaped
+from .imported import others
 from .problems import InvalidEnvironment, Problem
 from .services.declared import DeclaredService, declared
 from .services.ready import UnknownService, library, overlay
@@ -265,13 +266,22 @@ FORMATS: dict[str, Build] = {
 """How a document of each format becomes a world."""
 
 
+def _builder(format_: str) -> Build | None:
+    """What makes worlds of a format: ours, or another package's importer of that name."""
+    if format_ in FORMATS:
+        return FORMATS[format_]
+    importer = others().get(format_.partition("/")[0])
+    return importer.rebuild if importer is not None else None
+
+
 def rebuild(document: str) -> World:
     """The world whose `document` this is. Raises `InvalidEnvironment`."""
     try:
         data = from_json(document)
         format_ = data.get("environment") if isinstance(data, dict) else None
-        if not isinstance(format_, str) or format_ not in FORMATS:
+        build = _builder(format_) if isinstance(format_, str) else None
+        if build is None:
             raise _invalid((), f"a document of the format {format_!r} is unknown to this release.")
-        return FORMATS[format_](data)
+        return build(data)
     except msgspec.MsgspecError as error:
         raise _invalid((), f"the document is not a world: {error}.") from None

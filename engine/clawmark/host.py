@@ -15,9 +15,10 @@ import msgspec
 
 from ...agents.agent import Unavailable
 from ...events.event import Json
-from ...worlds.clawmark.checkout import Checkout, CheckoutError, find_checkout
+from ...worlds.clawmark.checkout import Checkout, find_checkout
 from ...worlds.clawmark.world import STAGE, STAGES
 from ...worlds.foreign import HostedCall
+from ...worlds.imported import CheckoutError
 from ...worlds.records import State
 from ..foreign import ForeignFailed, Room, Worker, foreign
 

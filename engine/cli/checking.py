@@ -21,11 +21,13 @@ from ...worlds.reading import read_environment
 from ...worlds.world import World
 from ..differing import changes
 from ..grading import Graded, grade_episode
+from ..importing import graded_or_not
 from ..printable import brief, printable
 from ..replay import Verified, verify
-from .failures import sentences, single
+from .failures import Told, sentences, single
+from .graders import grader_options, graders_of
 from .interrupts import run_until_interrupted
-from .options import all_option, chosen, json_option, log_option, opened
+from .options import all_option, chosen, json_option, log_option, opened, pairs, value_of
 from .places import only_one
 from .results import SHORT, grade_text, name_of
 from .screen import Screen, print_json, say, screen
@@ -137,32 +139,62 @@ def _fields(text: str) -> Json:
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @all_option("ended episodes")
 @click.option("--with", "other", metavar="FILE", help="By the checks of this environment file, not by their own.")
+@grader_options
+@click.option("--base-url", metavar="URL", help="Server of the judge.  [$COWORKENV_BASE_URL]")
+@click.option("--option", "-o", "options", multiple=True, metavar="NAME=VALUE", help="Of the judge: max_tokens=4000, …")
 @log_option
 @json_option
-def grade(names: tuple[str, ...], everything: bool, other: str | None, log_path: str, as_json: bool) -> int:
+def grade(
+    names: tuple[str, ...],
+    everything: bool,
+    other: str | None,
+    graders: str | None,
+    judge: str | None,
+    unsafe: bool,
+    base_url: str | None,
+    options: tuple[str, ...],
+    log_path: str,
+    as_json: bool,
+) -> int:
     """Grade episodes: each check with a sentence, and the numbers of the events that decide it.
+
+    Tasks of a benchmark are graded by its own code, in a sandbox, where --graders names the checkout. Exit code 1 if
+    that gives one no grade.
 
     \b
     coworkenv grade 3f2a --with stricter.yaml
+    coworkenv grade --all --graders claw-eval/ --judge gpt-5
     """
     out = screen()
+    if other is not None and graders is not None:
+        raise Told("give either --with or --graders: a grade is by the one or by the other")
+    wanted = {name: value_of(value) for name, value in pairs(options, "an option").items()}
+    foreign = graders_of(graders, judge, {**({"url": base_url} if base_url else {}), **wanted}, unsafe)
+    failed = False
     with opened(log_path) as log:
         rows = chosen(log, names, everything, kind="episode", status="ended")
-        judge = _judge(other)
+        checks = _checks_of(other)
 
-        async def work() -> list[tuple[StreamRow, Graded | None]]:
+        async def work() -> None:
+            nonlocal failed
             async with log.writing():
-                return [(row, await grade_episode(log, row.id, judge(row))) for row in rows]
+                for row in rows:
+                    if foreign is None:
+                        graded, why = await grade_episode(log, row.id, checks(row)), ""
+                    else:
+                        graded, why = await graded_or_not(log, row.id, foreign)
+                    failed = failed or bool(why)
+                    if as_json:
+                        plain = {"graded": graded is not None, "grade": msgspec.to_builtins(graded)}
+                        print_json({"episode": row.id, **plain, **({"says": why} if why else {})})
+                    else:
+                        say_grade(out, row, graded, why)
 
-        for row, graded in run_until_interrupted(work):
-            if as_json:
-                print_json({"episode": row.id, "graded": graded is not None, "grade": msgspec.to_builtins(graded)})
-            else:
-                say_grade(out, row, graded)
-    return 0
+        run_until_interrupted(work)
+    return int(failed)
 
 
-def _judge(other: str | None) -> Callable[[StreamRow], World | None]:
+def _checks_of(other: str | None) -> Callable[[StreamRow], World | None]:
     """Whose checks an episode is graded by: those of its own twin, where another file has a twin of that name."""
     if other is None:
         return lambda row: None
@@ -170,11 +202,12 @@ def _judge(other: str | None) -> Callable[[StreamRow], World | None]:
     return lambda row: compile_environment(environment, row.twin if row.twin in environment.twins else None)
 
 
-def say_grade(out: Screen, row: StreamRow, graded: Graded | None) -> None:
-    """A grade on the screen."""
+def say_grade(out: Screen, row: StreamRow, graded: Graded | None, why: str = "") -> None:
+    """A grade on the screen, or why there is none."""
     heading = Text.assemble((row.id[:SHORT], "bold"), f"  {printable(name_of(row))}  {printable(row.agent)}  ")
     if graded is None:
-        say(out, heading, ("not graded: this environment has no grader of its own", "yellow"))
+        says = printable(why) or "this environment has no grader of its own"
+        say(out, heading, (f"not graded: {says}", "yellow"))
         return
     say(out, heading, grade_text(graded.score, graded.passed), (f"  by {printable(graded.rule)}", "dim"))
     say_checks(out, graded.checks)
@@ -195,7 +228,7 @@ def check_lines(check: CheckGraded, width: int) -> Iterator[Text]:
         mark, style = "✓", "green"
     else:
         mark, style = "✗", "bold red"
-    kind = "gate" if check.gate else f"×{check.weight}"
+    kind = "gate" if check.gate else "" if check.weight is None else f"×{check.weight}"
     head = Text.assemble((f"  {mark} ", style), (f"{kind:>4} ", "dim"), (f"{printable(check.check):<20} ", "bold"))
     says = Text(printable(check.says), "dim" if not check.applies else "")
     if check.evidence:

@@ -14,9 +14,10 @@ from ...worlds.checks.evidence import StreamError
 from ...worlds.checks.scoring import ScoringError
 from ...worlds.claw_eval import TaskError
 from ...worlds.document import DocumentError
-from ...worlds.imported import NotATask
+from ...worlds.imported import CheckoutError, NotATask
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.synth.receipt import ReceiptError
+from ..foreign import ForeignFailed
 from ..hosting import Differs, Unhosted
 from ..plan import EpisodeError
 from ..recording import Divergence, Exhausted
@@ -38,6 +39,8 @@ _FAMILIES = (
     ReceiptError,
     TaskError,
     NotATask,
+    CheckoutError,
+    ForeignFailed,
     ActorError,
     Unavailable,
     CheckError,

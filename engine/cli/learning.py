@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from ...agents.building import build_coworkers
 from ...events.event import Json
 from ...events.log import Log
 from ...worlds.world import World
 from ..demonstrations import REASONS, TEACHERS, Demonstration, curated, line, teachers, thinned
 from ..files import write_whole
+from ..importing import players
 from ..plan import EpisodeError, Plan, episode_id
 from ..printable import printable
 from ..rollouts import Result, rollout
@@ -161,7 +161,7 @@ def _plans(
                 problems[str(error).replace(world.id, world.id.partition("@")[0])] = None
                 continue
             for actor, trial in product(actors, range(trials)):
-                plans.append(Plan(world, actor, build_coworkers(world, coworkers, theirs), seed + trial, trial))
+                plans.append(Plan(world, actor, players(world, coworkers, theirs), seed + trial, trial))
     return plans, list(problems)
 
 

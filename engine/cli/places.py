@@ -1,4 +1,4 @@
-"""What a path on the command line means: an environment, a folder or a set of them, an example, or tasks of Claw-Eval.
+"""What a path on the command line means: an environment, a folder or a set of them, an example, or a benchmark's tasks.
 
 Knows files and names. Does not know how a world is played. Everything wrong with everything named is found before
 anything runs.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,14 +17,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ...agents.naming import nearest
-from ...worlds.claw_eval import Task, load_task, load_tasks, world_of
 from ...worlds.compiling import compile_environment, digest, variants
 from ...worlds.environment import Environment
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.reading import read_environment
 from ...worlds.synth.manifest import BadManifest, Manifest, read_manifest
 from ...worlds.world import World
+from ..importing import Importer, Wanted, importer_of
 from .failures import Told
+from .interrupts import run_until_interrupted
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _IS_ENVIRONMENT = re.compile(r"""^\s*\{?\s*["']?environment["']?\s*:\s*["']?coworkenv/""", re.MULTILINE)
@@ -42,8 +44,8 @@ class Found(msgspec.Struct):
     """What is wrong with tasks beside them that cannot be played."""
     notes: list[str] = []
     """What was asked for in vain, and what was passed over."""
-    tasks: set[str] = set()
-    """The ids of the worlds that are tasks of Claw-Eval."""
+    tasks: dict[str, str] = {}
+    """Of the worlds that are a benchmark's tasks, the ids, and which benchmark's."""
 
 
 def examples() -> dict[str, Path]:
@@ -52,18 +54,29 @@ def examples() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
-def find(paths: Sequence[str], *, twins: bool = False, only: str | None = None, mode: Mode | None = None) -> Found:
-    """The worlds that `paths` mean. Raises `InvalidEnvironment`, `TaskError`, or Told."""
+def find(
+    paths: Sequence[str],
+    *,
+    twins: bool = False,
+    only: str | None = None,
+    mode: Mode | None = None,
+    unsafe: bool = False,
+) -> Found:
+    """The worlds that `paths` mean; with `unsafe`, a benchmark's code may run without a sandbox.
+
+    Raises `InvalidEnvironment`, Told, or what an importer raises.
+    """
     found = Found()
+    wanted = Wanted(only=only, mode=mode, unsafe=unsafe)
     problems = []
     for path in paths:
         try:
-            found.worlds.extend(_worlds(path, twins, mode or "sane", found))
+            found.worlds.extend(_worlds(path, twins, wanted, found))
         except InvalidEnvironment as error:
             problems.append(str(error))
     if problems:
         raise Told("\n".join(problems))
-    if mode is not None and not found.tasks:
+    if mode is not None and "claw-eval" not in found.tasks.values():
         found.notes.append("--mode changes nothing: nothing here is a task of Claw-Eval")
     if twins and not any("@" in world.id for world in found.worlds if world.id not in found.tasks):
         found.notes.append("--twins changes nothing: nothing here has twins")
@@ -76,38 +89,30 @@ def find(paths: Sequence[str], *, twins: bool = False, only: str | None = None, 
     return found
 
 
-def _worlds(name: str, twins: bool, mode: Mode, found: Found) -> list[World]:
+def _worlds(name: str, twins: bool, wanted: Wanted, found: Found) -> list[World]:
     """The worlds of one path; tasks among them are counted in `found`, with what is wrong beside them."""
     path = Path(environment_path(name))
+    importer = importer_of(path) if path.is_dir() or path.name == TASK else None
+    if importer is not None:
+        return _imported(importer, path, wanted, found)
     if path.is_dir():
-        tasks = _tasks(path, mode, found)
-        if tasks is None:
-            return list(_folder(path, twins))
-    elif path.name == TASK:
-        tasks = [load_task(path.parent, mode)]
-    elif is_manifest(path):
+        return list(_folder(path, twins))
+    if is_manifest(path):
         return [world for environment in _members(path) for world in _variants(environment, twins)]
-    elif path.is_file() or path.is_fifo():
+    if path.is_file() or path.is_fifo():
         return _variants(read_environment(path), twins)
-    else:
-        raise Told(f"{path} is neither a file nor a folder")
-    worlds = [world_of(task) for task in tasks]
-    found.tasks.update(world.id for world in worlds)
-    return worlds
+    raise Told(f"{path} is neither a file nor a folder")
 
 
-def _tasks(folder: Path, mode: Mode, found: Found) -> Sequence[Task] | None:
-    """The task that a folder is, or the tasks in it; None where there are none."""
-    if (folder / TASK).exists():
-        return [load_task(folder, mode)]
-    inside = [(child / TASK).exists() for child in folder.iterdir() if child.is_dir()]
-    if not any(inside):
-        return None
-    tasks, errors = load_tasks(folder, mode)
-    found.problems.extend(map(str, errors))
-    if without := inside.count(False):
-        found.notes.append(f"{without} folder{'s have' if without > 1 else ' has'} no {TASK} in {folder}")
-    return tasks
+def _imported(importer: Importer, path: Path, wanted: Wanted, found: Found) -> list[World]:
+    """A benchmark's tasks. Raises Told if there are none that can be played."""
+    imported = run_until_interrupted(partial(importer.load, path, wanted))
+    if not imported.worlds and imported.problems:
+        raise Told("\n".join(imported.problems))
+    found.tasks.update({world.id: importer.name for world in imported.worlds})
+    found.problems.extend(imported.problems)
+    found.notes.extend(imported.notes)
+    return imported.worlds
 
 
 def environment_files(folder: Path) -> list[Path]:

@@ -15,16 +15,18 @@ import trio
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ...agents.agent import Perform
-from ...agents.building import AGENT_KINDS, REACHING, build_agent, build_coworkers, model_at
+from ...agents.building import AGENT_KINDS, REACHING, build_agent, model_at
 from ...events.event import Json
 from ...events.log import Log, StreamRow
 from ...worlds.world import World
 from ..episode import resume_episode
 from ..grading import grade_episode
+from ..importing import players
 from ..plan import EpisodeError, Plan, agent_name, check_agent, episode_id, plan_of
 from ..printable import printable
 from ..rollouts import Result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
+from .graders import JUDGES, grader_options, graders_of
 from .interrupts import Interrupted, run_until_interrupted
 from .options import all_option, chosen, episode_options, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
@@ -47,11 +49,12 @@ _THEIRS = "coworkers."
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of the model: temperature=0.7, coworkers.seed=1, …",
+    help="Of the model: temperature=0.7, …",
 )
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL or persona:MODEL")
 @episode_options
 @click.option("--mode", type=click.Choice(["sane", "upstream"]), help="Of Claw-Eval's services (sane).")
+@grader_options
 @click.option(
     "--durability", default="batch", type=click.Choice(["batch", "each"]), help="each: every step is on disk."
 )
@@ -69,11 +72,14 @@ def run(
     only: str | None,
     concurrency: int,
     mode: Literal["sane", "upstream"] | None,
+    graders: str | None,
+    judge: str | None,
+    unsafe: bool,
     durability: Literal["batch", "each"],
     log_path: str,
     as_json: bool,
 ) -> int:
-    """Play episodes of PATHS: environment files, folders of them, Claw-Eval tasks, or examples by name.
+    """Play episodes of PATHS: environment files, folders of them, benchmarks' checkouts, or examples by name.
 
     What the log has already is not played again; what was interrupted goes on.
 
@@ -81,8 +87,11 @@ def run(
     coworkenv run late-change --agent oracle --twins
     coworkenv run tasks/ --agent openai:gpt-5 --trials 3 -o temperature=0.7
     """
-    found = find(paths, twins=twins, only=only, mode=mode)
-    wanted = model_options(options, base_url)
+    wanted, judges = parted(model_options(options, base_url), JUDGES)
+    if judge is not None and base_url:
+        judges = {"url": base_url, **judges}
+    grading = graders_of(graders, judge, judges, unsafe)
+    found = find(paths, twins=twins, only=only, mode=mode, unsafe=unsafe)
     plans = _fitting(
         [
             plan
@@ -99,7 +108,7 @@ def run(
         order = {episode_id(plan.started()): place for place, plan in enumerate(plans)}
 
         async def work(finished: Callable[[Result], None]) -> None:
-            await rollout(plans, log, concurrency=concurrency, finished=finished)
+            await rollout(plans, log, concurrency=concurrency, finished=finished, graders=grading)
 
         code = perform(log, work, order, ended, as_json, "`coworkenv run` with the same words, or")
     return code or int(bool(found.problems))
@@ -136,7 +145,7 @@ def _plans(
         yield Plan(
             world=world,
             agent=build_agent(agent, own),
-            coworkers=build_coworkers(world, coworkers, theirs),
+            coworkers=players(world, coworkers, theirs),
             seed=seed + trial,
             trial=trial,
         )
@@ -148,14 +157,19 @@ def shares(options: Mapping[str, Json], agent: bool, coworkers: bool) -> tuple[M
     `coworkers.NAME` is the coworkers'. Any other is the agent's; everybody's, if it says where and how patiently models
     are asked; and the coworkers', if only they have models.
     """
-    theirs = {name.removeprefix(_THEIRS): value for name, value in options.items() if name.startswith(_THEIRS)}
-    own = {name: value for name, value in options.items() if not name.startswith(_THEIRS)}
+    own, theirs = parted(options, _THEIRS)
     if own and not (agent or coworkers):
         raise Told(f"the option {next(iter(own))!r} is a model's, and no model takes part")
     if theirs and not coworkers:
         raise Told(f"the option '{_THEIRS}{next(iter(theirs))}' is a model's, and no coworker has one")
     shared = {name: value for name, value in own.items() if not agent or name in ("url", *REACHING)}
     return own if agent else {}, {**shared, **theirs} if coworkers else {}
+
+
+def parted(options: Mapping[str, Json], prefix: str) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The options without a prefix, and those that have it, without it."""
+    theirs = {name.removeprefix(prefix): value for name, value in options.items() if name.startswith(prefix)}
+    return {name: value for name, value in options.items() if not name.startswith(prefix)}, theirs
 
 
 @click.command(short_help="Go on with suspended episodes.")
@@ -257,7 +271,7 @@ def perform(
         warn(f"stopped: {_progress(log, order)}.")
         warn(f"To go on: {again} `coworkenv resume --all`.".replace("  ", " "))
         return INTERRUPTED
-    return int(any(result.status != "ended" for result in results))
+    return int(any(result.status != "ended" or result.ungraded for result in results))
 
 
 def _progress(log: Log, order: Mapping[str, int]) -> str:
@@ -304,6 +318,9 @@ def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
         say(out, (f"{many} suspended: ", "bold yellow"), printable(reason))
     if any(result.status == "suspended" for result in results):
         say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
+    for why in dict.fromkeys(result.ungraded for result in results if result.ungraded):
+        many = sum(result.ungraded == why for result in results)
+        say(out, (f"{many} not graded: ", "bold yellow"), printable(why))
     for result in results:
         if result.status == "error":
             say(out, (f"{(result.id or 'error')[:SHORT]}: ", "bold red"), printable(result.reason))

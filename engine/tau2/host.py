@@ -16,7 +16,8 @@ import msgspec
 from ...agents.agent import Unavailable
 from ...events.event import Json
 from ...worlds.foreign import HostedCall
-from ...worlds.tau2.checkout import Checkout, CheckoutError, find_checkout
+from ...worlds.imported import CheckoutError
+from ...worlds.tau2.checkout import Checkout, find_checkout
 from ...worlds.tau2.reference import USER
 from ...worlds.tau2.task import AGENT_SIDE, USER_SIDE
 from ..foreign import Answers, ForeignFailed, Room, Worker, foreign

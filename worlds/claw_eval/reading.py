@@ -15,11 +15,12 @@ import msgspec
 
 from ...events.event import Json
 from ..document import DEEPEST, DocumentError, parse
+from ..imported import CheckoutError
 
 MAX_BYTES = 16 * 1024 * 1024
 
 
-class TaskError(Exception):
+class TaskError(CheckoutError):
     """A task cannot be read: which file, what is wrong in it, and what would be right."""
 
     def __init__(self, file: Path | str, problem: str) -> None:

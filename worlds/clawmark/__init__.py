@@ -4,7 +4,7 @@ Nothing of the benchmark runs here, and nothing of it is kept here: stages, chec
 checkout. `engine.clawmark` hosts its code.
 """
 
-from .checkout import NOTICE, Checkout, CheckoutError, find_checkout
+from .checkout import NOTICE, Checkout, find_checkout
 from .task import FORMAT, Task, from_document
 from .world import world_from_document, world_of
 
@@ -12,7 +12,6 @@ __all__ = [
     "FORMAT",
     "NOTICE",
     "Checkout",
-    "CheckoutError",
     "Task",
     "find_checkout",
     "from_document",

@@ -9,16 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from ..imported import files_digest
+from ..imported import CheckoutError, files_digest
 
 NOTICE = (
     "ClawMark's tasks are licensed CC BY-NC 4.0 by their authors (github.com/evolvent-ai/ClawMark): "
     "attribution, and no commercial use. Logs of episodes quote them."
 )
-
-
-class CheckoutError(ValueError):
-    """A checkout that is none, or lacks what was asked for; in a sentence."""
 
 
 class Checkout(msgspec.Struct, frozen=True):

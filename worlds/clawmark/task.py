@@ -44,10 +44,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"clawmark.{self.id.replace('/', '.')}"
+        return world_id(self.id)
 
     def document(self) -> dict[str, Json]:
         return document_of(self, FORMAT)
+
+
+def world_id(task: str) -> str:
+    """The id of a task's world."""
+    return f"clawmark.{task.replace('/', '.')}"
 
 
 def from_document(document: Json) -> Task:

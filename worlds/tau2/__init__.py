@@ -4,14 +4,13 @@ Nothing of the benchmark runs here, and nothing of it is kept here: tasks, polic
 checkout. `engine.tau2` hosts its code.
 """
 
-from .checkout import Checkout, CheckoutError, find_checkout
+from .checkout import Checkout, find_checkout
 from .task import FORMAT, Task, from_document
 from .world import world_from_document, world_of
 
 __all__ = [
     "FORMAT",
     "Checkout",
-    "CheckoutError",
     "Task",
     "find_checkout",
     "from_document",

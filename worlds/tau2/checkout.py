@@ -14,7 +14,7 @@ import msgspec
 
 from ...events.codec import BAD_JSON, from_json
 from ...events.event import Json
-from ..imported import files_digest
+from ..imported import CheckoutError, files_digest
 
 WORKFLOW = "telecom-workflow"
 """The domain of telecom with another policy: the same code, tasks and data."""
@@ -23,10 +23,6 @@ _DATABASES = ("db.json", "db.toml")
 _TASKS = ("tasks.json", "tasks_small.json")
 _LEFT_ALONE = re.compile(r"(_voice|audio_difficulty|split_).*\.json\Z")
 _SHARED = ("config.py", "data_model", "environment", "evaluator", "utils", "agent", "user", "orchestrator/modes.py")
-
-
-class CheckoutError(ValueError):
-    """A checkout that is none, or lacks what was asked for; in a sentence."""
 
 
 class Checkout(msgspec.Struct, frozen=True):

@@ -55,12 +55,16 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        way = ".solo" if self.solo else "" if self.turns else ".free"
-        return f"tau2.{self.domain}.{self.id}{way}".replace("@", "_")
+        return world_id(self.domain, self.id) + (".solo" if self.solo else "" if self.turns else ".free")
 
     def document(self) -> dict[str, Json]:
         """The whole task as one JSON value."""
         return document_of(self, FORMAT)
+
+
+def world_id(domain: str, task: str) -> str:
+    """The id of a task's world, as it is played unless somebody says otherwise."""
+    return f"tau2.{domain}.{task}".replace("@", "_")
 
 
 def from_document(document: Json) -> Task:

@@ -186,7 +186,7 @@ def test_the_digest_changes_with_checks_frame_and_rule_and_with_nothing_else():
 def test_a_world_without_a_grader_and_an_unknown_rule_are_refused():
     with pytest.raises(ScoringError, match="no grader"):
         Rubric(world(CHECKS, scoring=None))
-    with pytest.raises(ScoringError, match=r"no scoring rule 'best'; there are coworkenv, claw-eval, tau2\."):
+    with pytest.raises(ScoringError, match=r"no scoring rule 'best'; there are coworkenv, claw-eval, tau2, clawmark\."):
         Rubric(world(CHECKS, scoring="best"))
 
 
@@ -225,7 +225,7 @@ def test_tau2_is_the_product_of_what_counts():
 
 def test_each_rule_has_its_threshold():
     scores = [Fraction(1), Fraction(3, 4), Fraction(74, 100)]
-    assert [trials(name, scores, 1).passed for name in RULES] == [1, 2, 1]
+    assert [trials(name, scores, 1).passed for name in RULES] == [1, 2, 1, 1]
 
 
 @pytest.mark.parametrize("k", [0, 3])

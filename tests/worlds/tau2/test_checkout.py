@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coworkenv.worlds.tau2.checkout import Checkout, CheckoutError, find_checkout
+from coworkenv.worlds.imported import CheckoutError
+from coworkenv.worlds.tau2.checkout import Checkout, find_checkout
 
 STAND_IN = Path(__file__).parent / "checkout"
 

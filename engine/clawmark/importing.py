@@ -1,0 +1,59 @@
+"""ClawMark for the command line: which tasks a checkout has, who begins their stages, and how they are graded.
+
+Knows folders and errors. Does not know how its code is asked (`host`), nor how it grades (`grading`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...events.event import Json
+from ...events.log import Log
+from ...worlds.clawmark import NOTICE, find_checkout, world_from_document, world_of
+from ...worlds.clawmark.task import world_id
+from ...worlds.clawmark.world import USER
+from ...worlds.imported import CheckoutError
+from ...worlds.world import World
+from ..foreign import ForeignFailed
+from ..grading import Graded
+from ..importing import Graders, Imported, Wanted
+from .grading import grade_by_checkers
+from .host import Setup, name_checkout
+from .loading import load_task
+from .people import KIND
+
+
+class ClawMark:
+    name = "clawmark"
+
+    def rebuild(self, document: dict[str, Json]) -> World:
+        return world_from_document(document)
+
+    def recognises(self, path: Path) -> bool:
+        try:
+            find_checkout(path)
+        except CheckoutError:
+            return False
+        return True
+
+    async def load(self, path: Path, wanted: Wanted) -> Imported:
+        setup = name_checkout(path, wanted.unsafe)
+        found = Imported(notes=[NOTICE])
+        for name in setup.checkout.tasks():
+            if wanted.fits(world_id(name)):
+                try:
+                    found.worlds.append(world_of(await load_task(setup, name)))
+                except ForeignFailed as failure:
+                    found.problems.append(f"{world_id(name)} cannot be loaded: {failure.says}")
+        return found
+
+    def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Its user is the task's own stages, whoever plays others."""
+        return {USER: {"kind": KIND}}
+
+    async def grade(self, log: Log, stream: str, graders: Graders) -> Graded:
+        return await grade_by_checkers(log, stream, Setup(checkout=find_checkout(graders.path), unsafe=graders.unsafe))
+
+
+importer = ClawMark()
