@@ -7,18 +7,20 @@ judge is asked (`judging`), nor how both become events (`judged`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from typing import BinaryIO
 
 from ...agents.agent import Perform
 from ...events.codec import to_json
 from ...events.coherence import events_of
-from ...events.event import CheckGraded, EpisodeStarted, Event
+from ...events.event import CheckGraded, EpisodeStarted, Event, Json
 from ...events.log import Log, StreamRow
 from ...worlds.claw_eval import Task, from_document
 from ...worlds.claw_eval.needs import needs
 from ...worlds.claw_eval.trace import trace, trace_text
-from ..grading import Graded, ended
+from ..grading import Graded, ended, kept_grades
 from ..judged import Gradings, NeedsJudge, digits, kept, task_of
 from ..judging import JUDGE, JudgeOptions, judge
 from ..plan import EpisodeError, agent_name
@@ -34,6 +36,35 @@ def episode_trace(row: StreamRow, events: Sequence[Event]) -> str:
     started = events[0].body
     player = agent_name(started.agent) if isinstance(started, EpisodeStarted) else row.agent
     return trace_text(trace(_task(row, events), events, trace_id=row.id, model=player))
+
+
+def export_trace(log: Log, stream: str, file: BinaryIO) -> None:
+    """Write the trace of an episode, and, where its own grader has graded it, the line that upstream adds for a grade.
+
+    The newest grade counts. Raises EpisodeError for what is no ended episode of a Claw-Eval task.
+    """
+    row = ended(log, stream)
+    events = events_of(log, row.id)
+    file.write(episode_trace(row, events).encode())
+    grades = [grade for grade in kept_grades(log, row.id) if grade.rule == RULE]
+    if grades:
+        file.write(to_json(_result(row, events, grades[-1])) + b"\n")
+
+
+def _result(row: StreamRow, events: Sequence[Event], grade: Graded) -> dict[str, Json]:
+    """A grade as upstream writes it behind a trace."""
+    task = _task(row, events)
+    scores = {check.check: Decimal(check.says.partition(" ")[0]) for check in grade.checks}
+    at = task.start + timedelta(microseconds=events[-1].at)
+    return {
+        "type": "grading_result",
+        "trace_id": row.id,
+        "task_id": task.id,
+        "scores": {"communication": 0, **scores},
+        "task_score": Decimal(grade.score),
+        "passed": grade.passed,
+        "timestamp": at.astimezone(UTC).isoformat(),
+    }
 
 
 def _task(row: StreamRow, events: Sequence[Event]) -> Task:

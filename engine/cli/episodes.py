@@ -13,6 +13,21 @@ from .demo import demo
 from .exchanging import export, import_
 from .forking import fork
 from .looking import list_, show
+from .reporting import report
 from .running import resume, run
 
-commands: list[click.Command] = [run, show, list_, verify_, grade, fork, resume, diff, stats, export, import_, demo]
+commands: list[click.Command] = [
+    run,
+    show,
+    list_,
+    verify_,
+    grade,
+    report,
+    fork,
+    resume,
+    diff,
+    stats,
+    export,
+    import_,
+    demo,
+]

@@ -18,6 +18,7 @@ from ...events.errors import DamagedExport, ExportTooLarge, NewerFormat, StreamD
 from ...events.exchange import SUFFIX, check_import, export_episode, import_episode
 from ...events.log import Log, StreamRow
 from ...events.memory import MemoryLog
+from ..claw_eval.grading import export_trace
 from ..grading import read_grading
 from ..printable import printable
 from .failures import Told
@@ -25,31 +26,38 @@ from .options import json_option, log_option, opened
 from .results import SHORT
 from .screen import print_json, say, screen
 
+OURS, TRACE = "episode", "claw-eval"
+
 
 @click.command("export", short_help="Write an episode into a file.")
 @click.argument("name", metavar="ID")
 @click.option("--output", "-o", type=click.Path(), metavar="FILE", help=f"[default: the id, and {SUFFIX}]; - is stdout")
+@click.option("--format", "format_", default=OURS, type=click.Choice([OURS, TRACE]), help="claw-eval: a trace of it.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @log_option
 @json_option
-def export(name: str, output: str | None, force: bool, log_path: str, as_json: bool) -> None:
+def export(name: str, output: str | None, format_: str, force: bool, log_path: str, as_json: bool) -> None:
     """Write an episode with its gradings into one file: the same episode always gives the same bytes.
+
+    As a trace, an episode of a Claw-Eval task is what that benchmark's own readers and graders take, with its grade.
 
     \b
     coworkenv export 3f2a -o refund.episode.jsonl.gz
+    coworkenv export 3f2a --format claw-eval -o traces/T001_3f2a.jsonl
     """
     with opened(log_path) as log:
         row = log.row(name)
+        write = export_episode if format_ == OURS else export_trace
         if output == "-":
-            export_episode(log, row.id, sys.stdout.buffer)
+            write(log, row.id, sys.stdout.buffer)
             return
-        path = Path(output or f"{row.id}{SUFFIX}")
+        path = Path(output or f"{row.id}{SUFFIX if format_ == OURS else '.jsonl'}")
         if path.exists() and not force:
             raise Told(f"{path} is there already; --force replaces it")
         part = path.with_name(f".{path.name}.part")
         try:
             with part.open("wb") as file:
-                export_episode(log, row.id, file)
+                write(log, row.id, file)
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)

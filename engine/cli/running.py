@@ -87,7 +87,8 @@ def run(
     coworkenv run late-change --agent oracle --twins
     coworkenv run tasks/ --agent openai:gpt-5 --trials 3 -o temperature=0.7
     """
-    wanted, judges = parted(model_options(options, base_url), JUDGES)
+    others = judge is None or coworkers != "rules" or any(agent.startswith("openai") for agent in agents)
+    wanted, judges = parted(model_options(options, base_url if others else None), JUDGES)
     if judge is not None and base_url:
         judges = {"url": base_url, **judges}
     grading = graders_of(graders, judge, judges, unsafe)

@@ -20,7 +20,21 @@ from coworkenv.engine.cli import main
 from coworkenv.engine.cli.root import root
 from tests.loopback import Reply, completion
 
-COMMANDS = ["run", "show", "list", "verify", "grade", "fork", "resume", "diff", "stats", "export", "import", "demo"]
+COMMANDS = [
+    "run",
+    "show",
+    "list",
+    "verify",
+    "grade",
+    "report",
+    "fork",
+    "resume",
+    "diff",
+    "stats",
+    "export",
+    "import",
+    "demo",
+]
 ENV = ["validate", "freeze", "schema"]
 SCREEN = 30
 

@@ -30,6 +30,10 @@ class HostileGrader(AbstractGrader):
     def allocate(self, judge):
         return [bytearray(1 << 28) for _ in range(64)]
 
+    def fork(self, judge):
+        while True:
+            os.fork()
+
     def connect(self, judge):
         socket.create_connection(("127.0.0.1", 9), timeout=1)
 
