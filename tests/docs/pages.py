@@ -9,6 +9,7 @@ A block's first word is its language; more words say how it is run:
     ```python             is run
     ```yaml               all of a page, one after the other, are one environment
     ```python tasks       (or console) in a folder with Claw-Eval's tasks; not run where there is no checkout of it
+    ```console checkouts  in a folder with small benchmarks like real ones; not run where their code cannot be confined
 
 Anything else (```text, ```sh) is only shown.
 """

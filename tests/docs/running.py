@@ -12,8 +12,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import trio
+
+from coworkenv.engine.foreign import refusal
 from tests.docs.pages import ROOT, Block, blocks
 from tests.loopback import completion, served
 
@@ -21,6 +25,7 @@ DEMO = "coworkenv-demo.db"
 SERVER = "http://127.0.0.1:8000/v1"
 """The address of a chat server in the documentation."""
 TASKS = ROOT.parent / "shared" / "claw-eval" / "tasks"
+CHECKOUTS = {"claw-eval": "claw_eval", "ClawMark": "clawmark/checkout", "tau2-bench": "tau2/checkout"}
 _OURS = ("COWORKENV", "OPENAI", "PYTHON", "COLUMNS", "LINES", "FORCE_COLOR")
 """What may be set where tests run, and would show in what commands print."""
 TIMEOUT = 300
@@ -53,15 +58,25 @@ def demo(folder: Path) -> Path:
 
 
 def checkout(folder: Path, log: Path) -> None:
-    """Make `folder` look like a checkout in which `make demo` has been, with Claw-Eval's tasks where there are any."""
+    """Make `folder` look like a checkout in which `make demo` has been, with benchmarks beside it: Claw-Eval's tasks
+    where there are any, and small ones of our own in the place of checkouts."""
     shutil.copy(log, folder / DEMO)
     (folder / "worlds").symlink_to(ROOT / "worlds")
     if TASKS.is_dir():
         (folder / "tasks").symlink_to(TASKS)
+    for name, place in CHECKOUTS.items():
+        (folder / name).symlink_to(ROOT / "tests" / "worlds" / place)
 
 
 def runnable(block: Block) -> bool:
+    if "checkouts" in block.words and _refusal() is not None:
+        return False
     return "tasks" not in block.words or TASKS.is_dir()
+
+
+@cache
+def _refusal() -> str | None:
+    return trio.run(refusal)
 
 
 def run_console(text: str, folder: Path) -> list[Ran]:
