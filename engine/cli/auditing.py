@@ -21,6 +21,7 @@ from ...worlds.claw_eval.examining import FILE, repeated
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.reading import read_environment
 from ..auditing import examined_environment, examined_folder
+from ..importing import importer_of
 from ..printable import printable
 from .failures import Told
 from .findings import MARKS, STYLES
@@ -98,12 +99,24 @@ def _tasks(path: Path) -> Iterator[Path]:
 def _environments(path: Path) -> list[Path]:
     """The files of our own format that a path means. Raises Told if it means neither these nor tasks."""
     if path.is_dir():
-        return environment_files(path) if next(_tasks(path), None) is None else []
+        if next(_tasks(path), None) is not None:
+            return []
+        if (importer := importer_of(path)) is not None:
+            raise Told(_elsewhere(path, importer.name))
+        return environment_files(path)
     if path.name == FILE:
         return []
     if not path.is_file():
         raise Told(f"{path} is neither a file nor a folder")
     return [path]
+
+
+def _elsewhere(path: Path, name: str) -> str:
+    """What is said of a benchmark whose tasks declare nothing that could be examined without running their code."""
+    if name == "claw-eval":
+        return f"{path} is a checkout of {name}; name its folder of tasks, {path / 'tasks'}"
+    idle = f"coworkenv run {path} --agent noop --graders {path}"
+    return f"tasks of {name} are graded by code alone, which is not examined; what doing nothing is worth there: {idle}"
 
 
 async def _examined_file(path: Path) -> Examined:

@@ -5,6 +5,7 @@ Knows plans, progress and what to say when something stops. Does not know how an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -36,6 +37,9 @@ from .screen import Screen, print_json, say, screen
 
 MANY = 60
 """So many episodes, and a terminal is told only of those that did not end; a pipe is told of all."""
+
+REASONS = 8
+"""So many reasons why there is no grade are told."""
 
 _THEIRS = "coworkers."
 
@@ -319,9 +323,11 @@ def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
         say(out, (f"{many} suspended: ", "bold yellow"), printable(reason))
     if any(result.status == "suspended" for result in results):
         say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
-    for why in dict.fromkeys(result.ungraded for result in results if result.ungraded):
-        many = sum(result.ungraded == why for result in results)
+    ungraded = Counter(result.ungraded for result in results if result.ungraded)
+    for why, many in list(ungraded.items())[:REASONS]:
         say(out, (f"{many} not graded: ", "bold yellow"), printable(why))
+    if len(ungraded) > REASONS:
+        say(out, f"… and {len(ungraded) - REASONS} more that `coworkenv grade` would tell of.")
     for result in results:
         if result.status == "error":
             say(out, (f"{(result.id or 'error')[:SHORT]}: ", "bold red"), printable(result.reason))

@@ -153,6 +153,13 @@ def test_graders_of_another_benchmark_grade_nothing(cli, checkout, played):
     assert "is of claw-eval, and tau2 is a checkout of tau2" in says[0]
 
 
+def test_what_cannot_be_audited_says_how_to_look_at_it(cli, checkout):
+    path = checkout("tau2")
+    ran = cli("env", "audit", path)
+    assert (ran.code, f"coworkenv run {path} --agent noop --graders {path}" in ran.err) == (2, True)
+    assert cli("env", "audit", checkout("claw-eval")).code in (0, 1)
+
+
 # --- traces ----------------------------------------------------------------------------------------------
 
 
