@@ -92,6 +92,11 @@ def teachers(wanted: str, options: Mapping[str, Json], world: World) -> list[Act
     if wanted == "oracle" or (kind == "trap" and name):
         enacted = Enacted(name or None, wording)
         check_agent(world, enacted.enacts)
+        if not world.talks:
+            raise EpisodeError(
+                f"`{wanted}` cannot be shown as a model where agents have no tools to send, wait and finish; name "
+                "openai:MODEL"
+            )
         return [enacted]
     if kind in ("noop", "readonly", "explore", "script"):
         raise EpisodeError(f"`{wanted}` is no teacher: no model speaks there; name {TEACHERS}")

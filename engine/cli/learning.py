@@ -24,17 +24,18 @@ from ...events.log import Log
 from ...worlds.world import World
 from ..demonstrations import REASONS, TEACHERS, Demonstration, curated, line, teachers, thinned
 from ..files import write_whole
-from ..importing import players
+from ..importing import Graders, players
 from ..plan import EpisodeError, Plan, episode_id
 from ..printable import printable
 from ..rollouts import Result, rollout
 from ..transcripts import Transcript
 from .failures import Told
+from .graders import JUDGES, grader_options, graders_of
 from .interrupts import Interrupted, run_until_interrupted
 from .options import episode_options, json_option, opened
 from .places import find, is_manifest, manifest_of
 from .root import INTERRUPTED, hang, warn
-from .running import model_options, shares
+from .running import model_options, parted, shares
 from .screen import print_json, say, screen
 from .tables import print_table
 
@@ -78,6 +79,7 @@ def learn() -> None:
 @click.option("--coworkers", default="rules", metavar="SPEC", help="rules (default), model:MODEL")
 @click.option("--brief", is_flag=True, help="Instructions and message heads in short, for small students.")
 @episode_options
+@grader_options
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where all of it goes.")
 @json_option
 def demos(
@@ -92,6 +94,9 @@ def demos(
     twins: bool,
     only: str | None,
     concurrency: int,
+    graders: str | None,
+    judge: str | None,
+    unsafe: bool,
     out: Path,
     as_json: bool,
 ) -> int:
@@ -107,8 +112,9 @@ def demos(
     coworkenv learn demos tasks/ --teacher oracle --teacher openai:gpt-5 --trials 4 --out demos/
     """
     _refuse_tests(paths)
-    found = find(paths, twins=twins, only=only)
-    settings = model_options(options, base_url)
+    settings, judges = parted(model_options(options, base_url), JUDGES)
+    grading = graders_of(graders, judge, {"url": base_url, **judges} if judge and base_url else judges, unsafe)
+    found = find(paths, twins=twins, only=only, unsafe=unsafe)
     plans, problems = _plans(found.worlds, wanted, coworkers, settings, brief, trials, seed)
     for sentence in (*found.problems, *found.notes, *problems):
         warn(sentence)
@@ -116,7 +122,7 @@ def demos(
         raise Told("no teacher can play any of these environments")
     _made(out)
     with opened(str(out / LOG), create=True) as log:
-        results, stopped = _play(log, plans, concurrency, as_json)
+        results, stopped = _play(log, plans, concurrency, as_json, grading)
         kept = _write(log, plans, results, out)
     _tell(kept, plans, results, out, as_json, stopped)
     if stopped:
@@ -168,24 +174,30 @@ def _plans(
 # --- playing -----------------------------------------------------------------------------------------------
 
 
-def _play(log: Log, plans: Sequence[Plan], concurrency: int, as_json: bool) -> tuple[list[Result], bool]:
+def _play(
+    log: Log, plans: Sequence[Plan], concurrency: int, as_json: bool, graders: Graders | None
+) -> tuple[list[Result], bool]:
     """The results of all plans, or, if it was stopped, of those that had ended by then; and whether it was."""
     with progress(len(plans), as_json) as advance:
         try:
-            return _rolled_out(log, plans, concurrency, advance), False
+            return _rolled_out(log, plans, concurrency, graders, advance), False
         except Interrupted:
             pass
     ended = {row.id for row in log.rows(kind="episode", status="ended")}
     # Nothing is played here: they are read from the log, and graded if that had not been done yet.
-    return _rolled_out(log, [plan for plan in plans if episode_id(plan.started()) in ended], 1), True
+    return _rolled_out(log, [plan for plan in plans if episode_id(plan.started()) in ended], 1, graders), True
 
 
 def _rolled_out(
-    log: Log, plans: Sequence[Plan], concurrency: int, advance: Callable[[], None] = lambda: None
+    log: Log,
+    plans: Sequence[Plan],
+    concurrency: int,
+    graders: Graders | None,
+    advance: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     async def writing() -> list[Result]:
         async with log.writing():
-            return await rollout(plans, log, concurrency=concurrency, finished=lambda _: advance())
+            return await rollout(plans, log, concurrency=concurrency, finished=lambda _: advance(), graders=graders)
 
     return run_until_interrupted(writing)
 

@@ -160,6 +160,20 @@ def test_what_cannot_be_audited_says_how_to_look_at_it(cli, checkout):
     assert cli("env", "audit", checkout("claw-eval")).code in (0, 1)
 
 
+def test_a_models_episodes_of_a_benchmark_are_demonstrations_where_its_graders_say_so(
+    cli, checkout, unsafe, serve, tmp_path
+):
+    path = checkout("claw-eval")
+    asked = ("--teacher", "openai:m", "--base-url", serve(lambda _: completion("behave")).url)
+    graders = ("--graders", path, *unsafe)
+    told = cli("learn", "demos", path, "--only", "K0[13]*", *asked, *graders, "--out", "demos", "--json")
+    assert told.code == 0, told.err
+    [line] = (tmp_path / "demos" / "accepted.jsonl").read_text().splitlines()
+    assert json.loads(line)["environment"] == "K03_hostile"
+    ran = cli("learn", "demos", checkout("tau2"), "--out", "others", *unsafe)
+    assert (ran.code, ran.err.count("name openai:MODEL")) == (2, 1)
+
+
 # --- traces ----------------------------------------------------------------------------------------------
 
 
