@@ -22,7 +22,14 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
-    """The same for what is written bit by bit: once that is done, the file takes its place, and else vanishes."""
+    """The same for what is written bit by bit: once that is done, the file takes its place, and else vanishes.
+
+    A device or a pipe is no file, and nothing may take its place: it is written to as it is.
+    """
+    if path.is_char_device() or path.is_fifo():
+        with path.open("wb") as device:
+            yield device
+        return
     draft = path.with_name(path.name + ".part")
     try:
         with draft.open("wb") as file:

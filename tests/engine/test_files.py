@@ -1,5 +1,7 @@
 """Files are written whole, or not at all."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,21 @@ def test_what_was_there_stays_where_writing_fails(tmp_path: Path) -> None:
         cut_off()
     assert (tmp_path / "file").read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_nothing_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write_whole(pipe, b"through")
+    reader.join(5)
+    assert read == [b"through"]
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_nothing_takes_the_place_of_a_device(tmp_path: Path) -> None:
+    (tmp_path / "device").symlink_to(os.devnull)
+    write_whole(tmp_path / "device", b"gone")
+    assert (tmp_path / "device").is_char_device()
