@@ -29,6 +29,8 @@ def whole(folder: Path) -> Iterator[Path]:
 
     Raises NotWritten where the disk is full, or may not be written to.
     """
+    if folder.exists() and not folder.is_dir():
+        raise _not_written(errno.ENOTDIR, folder)
     part, old = _beside(folder, "part"), _beside(folder, "old")
     try:
         _recovered(folder, old)

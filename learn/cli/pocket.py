@@ -9,12 +9,11 @@ from pathlib import Path
 
 import click
 
-from ...engine.cli.failures import Told
 from ...engine.cli.learning import progress
 from ...engine.cli.options import json_option, whole
 from ...engine.cli.screen import print_json, say, screen
 from .evaluate import lessons_of
-from .guard import told
+from .guard import check_new, told
 
 
 @click.command("pocket", short_help="Make a small model from nothing.")
@@ -31,8 +30,7 @@ def pocket(folder: Path, demos: Path, steps: int, seed: int, threads: int, as_js
     \b
     coworkenv learn pocket models/pocket --demos demos/
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise Told(f"there is something in {folder} already; name a folder that is not there yet")
+    check_new(folder)
     with told():
         from ..lexing import lesson_texts, train_tokenizer
         from ..models import pin

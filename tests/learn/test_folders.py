@@ -37,6 +37,14 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("precious")
+    with pytest.raises(NotWritten, match="Not a directory"):
+        fill(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "precious"
+    assert os.listdir(tmp_path) == ["a"]
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("a bug"), OSError(errno.EIO, "broken")])
 def test_what_fails_halfway_leaves_the_old_one(tmp_path: Path, error: BaseException) -> None:
     fill(tmp_path / "a", "old")

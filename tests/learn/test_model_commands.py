@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,20 @@ def test_nothing_that_is_there_is_written_over(cli, run: Path) -> None:
     assert code == 2
     assert "something in out already" in err
     assert [path.name for path in Path("out").iterdir()] == ["thesis.tex"]
+
+
+def test_nothing_takes_the_place_of_a_file_a_pipe_or_a_device(cli, run: Path) -> None:
+    os.mkfifo("pipe")
+    Path("link").symlink_to(os.devnull)
+    for name in ("pipe", "link"):
+        code, _, err = cli("export-model", "run", name)
+        assert code == 2
+        assert f"something in {name} already" in err
+    assert Path("pipe").is_fifo()
+    assert Path("link").is_char_device()
+    code, _, err = cli("pocket", "pipe", "--demos", "demos")
+    assert code == 2
+    assert "something in pipe already" in err
 
 
 @pytest.mark.parametrize(
