@@ -183,6 +183,8 @@ def read_config(folder: Path) -> Any:
     if getattr(config, "quantization_config", None) is not None:
         raise ModelError(f"the weights in {folder} are quantised; a learner needs them in floating point")
     _kind(config)
+    if getattr(config.get_text_config(), "num_hidden_layers", 1) < 1:
+        raise ModelError(f"by its configuration the model in {folder} has no layers")
     return config
 
 

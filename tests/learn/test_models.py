@@ -195,6 +195,8 @@ def test_weights_that_are_missing_are_told(folder: Path) -> None:
 
 def test_weights_of_layers_that_are_not_told_of_are_not_dropped(folder: Path) -> None:
     refused(changed(folder, num_hidden_layers=1), "weights of more layers than its configuration says")
+    for none in (0, -1):
+        refused(changed(folder, num_hidden_layers=none), "has no layers")
 
 
 def test_weights_that_are_not_numbers_are_told(tmp_path: Path) -> None:
