@@ -97,9 +97,9 @@ def policy_on(server: Server, name: str, folder: Path, who: str, settings: Setti
     """
     where = model_folder(folder)
     rendering = read_rendering(where)
-    length = length_of(read_config(where), rendering.tokens.tokenizer)
-    options = _options(name, "", rendering, length, settings)
-    remote = Remote(server, name, sorted(rendering.template.ends))
+    config = read_config(where)
+    options = _options(name, "", rendering, length_of(config, rendering.tokens.tokenizer), settings)
+    remote = Remote(server, name, sorted(rendering.template.ends), int(config.get_text_config().vocab_size))
     return Scripted(who, lambda _: Student(options, (rendering, remote)), settings.rows, options.sampler.temperature)
 
 

@@ -34,16 +34,24 @@ _STOPS: Mapping[Json, Stop] = {"stop": "stop", "length": "length"}
 class Remote:
     """A `student.Sample`: the model of this name on a server.
 
-    `ends` are the ids that end a turn. `processed` says that the server was started with
+    `ends` are the ids that end a turn, and there are `known` ids. `processed` says that the server was started with
     `--logprobs-mode processed_logprobs`. The key is `OPENAI_API_KEY`'s value unless given.
     """
 
     def __init__(
-        self, server: Server, model: str, ends: Sequence[int], *, key: str | None = None, processed: bool = False
+        self,
+        server: Server,
+        model: str,
+        ends: Sequence[int],
+        known: int,
+        *,
+        key: str | None = None,
+        processed: bool = False,
     ) -> None:
         self._server = server
         self._model = model
         self._ends = tuple(ends)
+        self._known = known
         self._key = key
         self._processed = processed
 
@@ -101,7 +109,7 @@ class Remote:
             return Again("the response is not a completion", garbled=True)
         if stop not in _STOPS:
             return Again(f"the server broke off ({str(stop)[:40]})")
-        problem = self._missing(ids, logprobs, stop)
+        problem = self._missing(ids, logprobs, stop) or self._excess(ids, asked)
         if problem:
             return Hopeless(problem)
         if prompt is not None and prompt != list(asked.prompt):
@@ -122,6 +130,16 @@ class Remote:
             return (
                 f"the answer stopped, but its last id {ids[-1]} ends no turn ({', '.join(map(str, self._ends))}): the "
                 "server stops at other ids or words than the policy, or leaves the last id out"
+            )
+        return ""
+
+    def _excess(self, ids: Sequence[int], asked: Asked) -> str:
+        """What an answer has too much of; empty if nothing."""
+        if len(ids) > asked.tokens:
+            return f"the response has {len(ids)} ids, where no more than {asked.tokens} were asked for"
+        if max(ids) >= self._known:
+            return (
+                f"the response has the id {str(max(ids))[:20]}, and the model has {self._known}: the server has another"
             )
         return ""
 

@@ -39,7 +39,7 @@ def answered(
 async def remote(answer: Answering, **options: Any) -> AsyncIterator[tuple[Remote, ModelServer]]:
     async with ModelServer(answer).serving() as server:
         where = Server(url=server.url, attempts=3, timeout=5, first_wait=0.001)
-        yield Remote(where, "student", [END, 3], key=KEY, **options), server
+        yield Remote(where, "student", [END, 3], 1000, key=KEY, **options), server
 
 
 async def test_ids_and_logprobs_are_taken_as_they_are() -> None:
@@ -92,6 +92,9 @@ async def test_what_may_pass_is_asked_again(first: Any) -> None:
         (answered([7, 8, END], [-1, 0.5, -2]), "one log-probability for each"),
         (answered([7, 8], [-1, -2]), "leaves the last id out"),
         (answered(prompt_token_ids=[0, 1, 5, 6]), "ids of its own"),
+        (answered([7, 1000, END]), "has the id 1000, and the model has 1000: the server has another"),
+        (answered([7, 10**30, END]), "the server has another"),
+        (answered([7] * 41, [-1] * 41, "length"), "has 41 ids, where no more than 40 were asked for"),
         (Reply({"error": {"message": "no such model"}}, status=404), "no such model"),
         (Reply({"error": {"message": "maximum context length is 2"}}, status=400), "room for longer prompts"),
         (Reply({"error": {"message": f"wrong key {KEY}"}}, status=401), "wrong key …"),
