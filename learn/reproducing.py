@@ -68,7 +68,7 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
 
 def count(folder: Path) -> int:
     """Episodes that `regrade` will look at."""
-    told = [len(row[EPISODES]) for row in _rows(folder) if EPISODES in row]
+    told = [len(row[EPISODES]) for row in _playing(_rows(folder))]
     return sum(told) + sum(len(each.scores) for each in _evaluations(folder))
 
 
@@ -79,7 +79,7 @@ def regrade(folder: Path, rendering: Rendering | None, told: Told = lambda: None
     episode. Raises RunError where a log, or an episode of it, is missing or damaged.
     """
     rows, evaluations = _rows(folder), _evaluations(folder)
-    playing = [row for row in rows if EPISODES in row]
+    playing = _playing(rows)
     compared: list[Deviation] = []
     if playing and rendering is None:
         raise RunError(f"{folder} has no checkpoint, so nobody knows how its model read its episodes")
@@ -108,6 +108,11 @@ def _logs(folder: Path) -> list[Path]:
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
     return Run.open(folder).metrics() if (folder / METRICS).exists() else []
+
+
+def _playing(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that tell of episodes by their ids. Who learns from others' logs tells only how many he took."""
+    return [row for row in rows if isinstance(row.get(EPISODES), list)]
 
 
 class _Logs:

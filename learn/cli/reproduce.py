@@ -59,7 +59,7 @@ def reproduce(run: Path, again: bool, as_json: bool) -> int:
         except NothingToCompare as error:
             raise Told(str(error)) from None
     if not found.numbers:
-        raise Told(f"{run} tells of no episode, so there is nothing to grade anew")
+        raise Told(f"{run} tells of no episode, so there is nothing to grade anew; --again makes its first steps again")
     if as_json:
         print_json({"type": "reproduced", "good": found.good, **msgspec.to_builtins(found, enc_hook=str)})
         return int(not found.good)
@@ -80,10 +80,10 @@ def reproduce(run: Path, again: bool, as_json: bool) -> int:
 def _again(run: Path, as_json: bool) -> int:
     """Make the first steps of a run again. Raises Told."""
     with told():
-        from ..runs import Run
+        from ..runs import WORDS, Run
 
         kept = Run.open(run)
-        words, rows = kept.config.get("words"), _named(kept)
+        words, rows = kept.config.get(WORDS), _named(kept)
     if not isinstance(words, list) or not rows:
         raise Told(f"{run} does not say how it was made: it has no command, or no step that names its weights")
     with TemporaryDirectory() as scratch:
@@ -105,7 +105,7 @@ def _again(run: Path, as_json: bool) -> int:
 
 def _named(run: Any) -> dict[int, str]:
     """The weights that steps of a run came to, where it names them."""
-    return {row["step"]: row["weights"] for row in run.metrics() if "weights" in row}
+    return {row["step"]: row["weights"] for row in run.metrics() if "weights" in row and type(row.get("step")) is int}
 
 
 commands: list[click.Command] = [reproduce]

@@ -35,6 +35,23 @@ def test_weights_that_were_others_are_told(run: Path, capsys: pytest.CaptureFixt
     assert "the weights of step 2 are others" in " ".join(capsys.readouterr().out.split())
 
 
+def test_steps_without_a_number_are_not_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / METRICS).write_text((run / METRICS).read_text().replace('"step":2', '"step":"b"'))
+    capsys.readouterr()
+    assert main(["learn", "reproduce", str(run), "--again", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 2
+
+
+def test_a_run_that_played_nothing_is_told_what_can_be_made_again(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # What learns offline tells how many episodes a step took, as a number.
+    lines = [{**json.loads(line), "episodes": 2.0} for line in (run / METRICS).read_text().splitlines()]
+    (run / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["learn", "reproduce", str(run)]) == 2
+    assert "--again makes its first steps again" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_run_that_does_not_say_how_it_was_made_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = json.loads((run / CONFIG).read_text())
     del config["words"]

@@ -86,6 +86,9 @@ def test_every_method_learns_from_the_rollouts_of_a_run(method: str, cli: Any, t
     code, lines, err = cli(*OFFLINE, "--method", method, "--logs", "run", "--out", str(tmp_path / "out"))
     assert code == 0, err
     assert [line["step"] for line in lines if line["type"] == "step"] == [1, 2]
+    code, _, err = cli("reproduce", str(tmp_path / "out"))
+    assert code == 2
+    assert "tells of no episode" in err
 
 
 @pytest.mark.parametrize(
