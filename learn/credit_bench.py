@@ -118,9 +118,12 @@ def judge(
 ) -> list[Judged]:
     """What each way is worth on batches of `size` rollouts of each twin, the best first.
 
-    `advance` is called after each way. Raises ValueError for logs with too few rollouts.
+    `advance` is called after each way. Raises ValueError for logs with too few rollouts, or none that decide anything.
     """
     cut = batches(logs, size)
+    deciding = {rollout.environment for rollout in logs.rollouts if rollout.decisions}
+    if idle := [name for name in _environments(logs) if name not in deciding]:
+        raise ValueError(f"nothing is decided in the rollouts of {idle[0]}, so no way can be told from another there")
     places = {environment: place for place, environment in enumerate(_environments(logs))}
     necessary = _necessary(logs)
     entries = [entry for batch in cut for entry in _entries(batch, places, necessary)]

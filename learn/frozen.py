@@ -202,23 +202,46 @@ def write_frozen(path: Path, logs: Frozen) -> None:
 
 def read_frozen(path: Path) -> Frozen:
     """The logs in a file. Raises `BadFrozen`, OSError."""
-    header, variants, rollouts = None, [], []
-    for number, text in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            line = _decoder.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise BadFrozen(f"{path}, line {number}, is no frozen log: {error}") from None
-        if isinstance(line, Header):
-            header = line
-        elif isinstance(line, Variant):
-            variants.append(line)
-        else:
-            rollouts.append(line)
-    if header is None or header.format != FORMAT:
+    found = list(_lines(path))
+    header = found[0] if found else None
+    if not isinstance(header, Header) or header.format != FORMAT:
         raise BadFrozen(
             f"{path} does not begin with a header of the format {FORMAT}; `credit-bench --freeze` makes one"
         )
-    return Frozen(header=header, variants=tuple(variants), rollouts=tuple(rollouts))
+    variants: dict[tuple[str, str], Variant] = {}
+    rollouts: dict[tuple[str, str, int], Rollout] = {}
+    for number, line in enumerate(found[1:], 2):
+        if problem := _taken(line, variants, rollouts):
+            raise BadFrozen(f"{path}, line {number}, {problem}; `credit-bench --freeze` makes a whole one")
+    return Frozen(header=header, variants=tuple(variants.values()), rollouts=tuple(rollouts.values()))
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    for number, text in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            yield _decoder.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise BadFrozen(f"{path}, line {number}, is no frozen log: {error}") from None
+
+
+def _taken(line: Line, variants: dict[tuple[str, str], Variant], rollouts: dict[tuple[str, str, int], Rollout]) -> str:
+    """Take a line to those before it; what is wrong with it, if that cannot be."""
+    if isinstance(line, Header):
+        return "is a second header"
+    twin = (line.environment, line.twin)
+    if isinstance(line, Variant):
+        if twin in variants:
+            return "is a twin that was there before"
+        variants[twin] = line
+        return ""
+    if twin not in variants:
+        return "is a rollout of a twin that was not there before"
+    if (*twin, line.number) in rollouts:
+        return "is a rollout that was there before"
+    if not all(0 <= decision.point < len(variants[twin].points) for decision in line.decisions):
+        return "has a decision at a step that its twin does not have"
+    rollouts[*twin, line.number] = line
+    return ""
 
 
 def joined(header: Header, parts: Iterable[tuple[Variant, Sequence[Rollout]]]) -> Frozen:

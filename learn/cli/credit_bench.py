@@ -6,6 +6,7 @@ Knows command lines, files and tables. Does not know how the truth is found, nor
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -128,7 +129,9 @@ def credit_bench(
 
 def _sources(paths: Sequence[str], made: int | None, seed: int) -> list[Source]:
     named = paths or tuple(examples())
-    found: list[Source] = [environment for path in named for environment in _environments(path)]
+    found = [environment for path in named for environment in _environments(path)]
+    if twice := [name for name, times in Counter(each.id for each in found).items() if times > 1]:
+        raise Told(f"{twice[0]} is named more than once, and would count as often; name each environment once")
     count = made if made is not None else 0 if paths else 12
     return [*found, *(synthesised(count, seed) if count else [])]
 

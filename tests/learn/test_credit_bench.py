@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coworkenv.engine.cli import main
 from coworkenv.engine.cli.failures import Told
 from coworkenv.learn.cli.credit_bench import credit_bench
 from coworkenv.learn.credit_bench import Judged, batches, bias_and_noise, correlation, judge, planted_last
@@ -148,6 +149,41 @@ def test_what_is_no_frozen_log_is_told_so(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(BadFrozen, match="does not begin with a header"):
         read_frozen(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [*lines, lines[0]], "is a second header"),
+        (lambda lines: [*lines, lines[1]], "is a twin that was there before"),
+        (lambda lines: [lines[0], *lines[2:]], "line 2, is a rollout of a twin that was not there before"),
+        (lambda lines: [*lines, lines[2]], "is a rollout that was there before"),
+        (lambda lines: [*lines[:2], lines[2].replace(b'"point":0', b'"point":99')], "at a step that its twin does not"),
+        (lambda lines: lines[1:], "does not begin with a header"),
+    ],
+    ids=["header", "twin", "no twin", "rollout", "point", "no header"],
+)
+def test_logs_that_do_not_hold_together_are_refused(
+    change: Callable[[list[bytes]], list[bytes]], said: str, logs: Frozen, tmp_path: Path
+) -> None:
+    path = tmp_path / "logs.jsonl"
+    write_frozen(path, logs)
+    path.write_bytes(b"\n".join(change(path.read_bytes().splitlines())) + b"\n")
+    with pytest.raises(BadFrozen, match=said):
+        read_frozen(path)
+
+
+def test_where_nothing_is_decided_nothing_is_judged(logs: Frozen) -> None:
+    idle = msgspec.structs.replace(
+        logs, rollouts=tuple(msgspec.structs.replace(each, decisions=()) for each in logs.rollouts)
+    )
+    with pytest.raises(ValueError, match="nothing is decided in the rollouts of"):
+        judge(idle, ways(), size=2)
+
+
+def test_an_environment_that_is_named_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "credit-bench", "tickets", "tickets", "--rollouts", "4", "--batch", "2"]) == 2
+    assert "is named more than once" in capsys.readouterr().err
 
 
 def test_synthesised_environments_are_played_as_well() -> None:
