@@ -12,11 +12,16 @@ from typing import NamedTuple
 import click
 
 from ...engine import wall
+from ...engine.cli.failures import Told
 from ...engine.cli.options import whole
 from ...engine.cli.root import main
 from ...engine.cli.screen import say, screen
+from ...engine.files import write_whole
+from ...engine.printable import printable
 from .guard import told
 
+FILE = "demo.txt"
+"""Of a demo's folder: its options."""
 FAMILIES = "loans,rooms,samples"
 CAPABILITIES = "A1,A4,B2"
 
@@ -96,6 +101,7 @@ def demo(out: Path, seed: int, quick: bool) -> int:
     page = screen()
     with told():
         pass  # Without torch that is said now, and not after minutes of work.
+    _claim(out, f"--seed {seed}" + (" --quick" if quick else ""))
     start = wall.monotonic()
     for number, (what, words) in enumerate(commands_of(out, seed, QUICK if quick else FULL), 1):
         say(page, (f"{number}. {what}", "bold"))
@@ -106,6 +112,18 @@ def demo(out: Path, seed: int, quick: bool) -> int:
         say(page, (f"   {wall.monotonic() - start:.0f} s", "dim"))
     say(page, f"Figures, plots and cards are in {out}/sft and {out}/rl.")
     return 0
+
+
+def _claim(folder: Path, options: str) -> None:
+    """Write down what a folder is for. Raises Told where it is for another demo, whose sets would be replaced."""
+    path = folder / FILE
+    found = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else options
+    if found != options:
+        raise Told(
+            f"{folder} holds the demo of {printable(found)}, not that of {options}; give the same, or another --out"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f"{options}\n".encode())
 
 
 commands: list[click.Command] = [demo]
