@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,8 @@ MODEL = "model"
 STATE = "checkpoint.json"
 TESTS, HACKING = "val-", "hacking"
 """Of logs that nobody learns from: how the names of tests begin, and the one in which the hacking gap was measured."""
+WORDS = "words"
+"""In the configuration: the command that began the run."""
 _LOCK = ".lock"
 _NAME = re.compile(r"step-(\d{6,})")
 
@@ -64,10 +67,10 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Run:
     """A training's folder. Opened to be read, or, by `create`, `resume` and `begin`, to be written to as well."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lock: int | None = None) -> None:
         self.folder = folder
         self.config: dict[str, Json] = _config(folder)
-        self._lock: int | None = None
+        self._lock = lock
         self._spent = 0.0
         self._since = wall.monotonic()
 
@@ -79,15 +82,15 @@ class Run:
     @classmethod
     def create(cls, folder: Path, config: Mapping[str, Any]) -> Run:
         """A new run. Raises RunError if there is something in the folder already, OSError."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise RunError(f"there is something in {folder} already; a run begins with a folder of its own")
-        (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
-        (folder / ROLLOUTS).mkdir(exist_ok=True)
-        write_whole(folder / CONFIG, msgspec.json.format(msgspec.json.encode(_plain(config))) + b"\n")
-        (folder / METRICS).touch()
-        run = cls(folder)
-        run._take()
-        return run
+        _check_free(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locking(folder) as lock:
+            _check_free(folder)  # Somebody may have been faster.
+            for name in (CHECKPOINTS, ROLLOUTS):
+                (folder / name).mkdir(exist_ok=True)
+            (folder / METRICS).touch()
+            write_whole(folder / CONFIG, msgspec.json.format(msgspec.json.encode(_plain(config))) + b"\n")
+            return cls(folder, lock)
 
     @classmethod
     def resume(cls, folder: Path) -> Run:
@@ -95,27 +98,27 @@ class Run:
 
         Raises RunError if it is none, if its metrics are not what was written, or if another process is writing to it.
         """
-        run = cls(folder)
-        run._take()
-        try:
+        cls(folder)
+        with _locking(folder) as lock:
+            run = cls(folder, lock)
             run._restore()
-        except BaseException:
-            run.close()
-            raise
-        return run
+            return run
 
     @classmethod
-    def begin(cls, folder: Path, config: Mapping[str, Any]) -> Run:
-        """A new run, or the one in the folder if it was begun with the same options. Raises RunError."""
+    def begin(cls, folder: Path, config: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> Run:
+        """A new run, or the one in the folder if it was begun with the same options. Raises RunError.
+
+        `defaults` are what names mean that a run does not have, since it was begun before there were such options.
+        """
         if not (folder / CONFIG).exists():
             return cls.create(folder, config)
-        kept, given = cls(folder).config, _plain(config)
-        for name in dict.fromkeys([*kept, *given]):
-            if kept.get(name) != given.get(name):
-                raise RunError(
-                    f"{folder} was begun with other options: {name} was {_shown(kept.get(name))}, and is now "
-                    f"{_shown(given.get(name))}; give the same, or another folder"
-                )
+        kept, given = _filled(cls(folder).config, _plain(defaults or {})), _plain(config)
+        # The words say what other names say, too, but are long, and not everybody sees where they differ.
+        for name, was, now in sorted(_changes(kept, given), key=lambda each: each[0] == WORDS):
+            raise RunError(
+                f"{folder} was begun with other options: {name} was {_shown(was)}, and is now {_shown(now)}; give the "
+                "same, or another folder"
+            )
         return cls.resume(folder)
 
     def close(self) -> None:
@@ -248,15 +251,6 @@ class Run:
             file.truncate(size)
         self.metrics()
 
-    def _take(self) -> None:
-        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise RunError(f"another process is writing to {self.folder}; wait for it, or stop it") from None
-        self._lock = handle
-
 
 def is_run(path: Path) -> bool:
     """Whether a folder is a run's. Models have a config.json, too, but no checkpoints and no metrics."""
@@ -282,6 +276,56 @@ def model_folder(path: Path, which: Which = "best") -> Path:
     if found is None:
         raise RunError(f"{path} has no checkpoint yet, so there is no model in it")
     return run.path(found) / MODEL
+
+
+@contextmanager
+def _locking(folder: Path) -> Iterator[int]:
+    """The lock on a run's folder, for whoever keeps it; nobody does where it fails. Raises RunError."""
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(f"another process is writing to {folder}; wait for it, or stop it") from None
+        yield handle
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _check_free(folder: Path) -> None:
+    """Raises RunError for a folder in which there is more than a run that was killed while it began."""
+    if not folder.exists():
+        return
+    left = {_LOCK, CHECKPOINTS, ROLLOUTS, METRICS, f"{CONFIG}.part"}
+    if not folder.is_dir() or any(path.name not in left or _holds(path) for path in folder.iterdir()):
+        raise RunError(f"there is something in {folder} already; a run begins with a folder of its own")
+
+
+def _holds(path: Path) -> bool:
+    """Whether there is something in a folder or file; half a configuration is nothing."""
+    return any(path.iterdir()) if path.is_dir() else path.name != f"{CONFIG}.part" and path.stat().st_size > 0
+
+
+def _filled(kept: Mapping[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
+    """What was kept, and the defaults of what was not, also of names within names."""
+    found: dict[str, Json] = {**defaults, **kept}
+    return {
+        name: _filled(value, default)
+        if isinstance(value, dict) and isinstance(default := defaults.get(name), dict)
+        else value
+        for name, value in found.items()
+    }
+
+
+def _changes(kept: Mapping[str, Json], given: Mapping[str, Json]) -> Iterator[tuple[str, Json, Json]]:
+    """Name, before and now of each value that is another; of a name within a name, both."""
+    for name in dict.fromkeys([*given, *kept]):
+        was, now = kept.get(name), given.get(name)
+        if isinstance(was, dict) and isinstance(now, dict):
+            yield from ((f"{name}.{inner}", *values) for inner, *values in _changes(was, now))
+        elif was != now:
+            yield name, was, now
 
 
 def _best(found: list[Checkpoint]) -> list[Checkpoint]:

@@ -51,10 +51,10 @@ class Testing(msgspec.Struct, frozen=True, kw_only=True):
     """Steps from one checkpoint to the next."""
 
 
-def begin(accelerator: Accelerator, folder: Path, config: Mapping[str, Any]) -> Run:
+def begin(accelerator: Accelerator, folder: Path, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> Run:
     """The run in a folder: to be written to in the main process, to be read in the others. Raises RunError."""
     main = accelerator.is_main_process
-    run = together(accelerator, lambda: Run.begin(folder, config) if main else None)
+    run = together(accelerator, lambda: Run.begin(folder, config, defaults) if main else None)
     return run or Run.open(folder)
 
 

@@ -23,6 +23,7 @@ from ...engine.cli.options import json_option, real, whole
 from ...engine.cli.root import INTERRUPTED, warn
 from ...engine.cli.screen import print_json, say, screen
 from ..planning import check_memory
+from ..runs import WORDS
 from ..splits import Split, for_tuning
 from .guard import MAIN, stopping
 from .planned import Work, check_model, free, planned
@@ -128,12 +129,14 @@ def run_training(
     check_memory(work.needs, shared["batch_tokens"], memory)
     testing = Testing(every=shared["every"], trials=shared["trials"], save=shared["save"], settings=settings_of(shared))
     if shared["plan"] or shared["hours"] is not None:
+        _place(loaded.model, accelerator)
         plan = partial(planned, loaded, work, settings.steps, val, testing, memory, shared)
         together(accelerator, plan if MAIN else lambda: None)
     if shared["plan"]:
         return 0
     config = {**_config(command, model, loaded, split, val, testing, accelerator, shared), **about}
-    with begin(accelerator, shared["out"], config) as run:
+    defaults = msgspec.to_builtins({"testing": Testing(), **msgspec.structs.asdict(type(settings)())}, enc_hook=str)
+    with begin(accelerator, shared["out"], config, defaults) as run:
         done = _trained(Session(run, loaded, settings, accelerator), work, settings.steps, val, testing, shared, end)
     leave()
     if not done:
@@ -196,7 +199,7 @@ def _config(
     """What a run says of itself, whatever it learns."""
     return {
         "command": command,
-        "words": words_of(click.get_current_context()),
+        WORDS: words_of(click.get_current_context()),
         "model": str(model),
         "weights": loaded.digest,
         "train": {"path": split.path, "digest": split.digest},
@@ -234,6 +237,15 @@ def _check_playing(accelerator: Any, plays: bool) -> None:
             "no process has the whole of a sharded model, so none can play with it: test its checkpoints with `learn "
             "evaluate`, without --val here; let an inference server play, and learn with `learn offline`"
         )
+
+
+def _place(model: Any, accelerator: Any) -> None:
+    """Put a model where it will learn, before its speed is measured: elsewhere it has another. One that processes share
+    stays where it is, since none of them has room for the whole of it."""
+    from ..sharding import sharded
+
+    if not sharded(accelerator):
+        model.to(accelerator.device)
 
 
 def _shared(work: Work) -> Work:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from coworkenv.learn import runs
 from coworkenv.learn.folders import NotWritten
 from coworkenv.learn.runs import CHECKPOINTS, METRICS, Run, RunError, is_run, model_folder
 
@@ -73,8 +74,64 @@ def test_the_same_command_goes_on_and_another_is_refused(run: Run) -> None:
     run.close()
     with Run.begin(run.folder, CONFIG) as again:
         assert again.latest() is not None
-    with pytest.raises(RunError, match=r'options was .*"lr":0.0001.* and is now .*"lr":0.5'):
+    with pytest.raises(RunError, match=r"options\.lr was 0\.0001, and is now 0\.5"):
         Run.begin(run.folder, {**CONFIG, "options": Options(lr=0.5)})
+
+
+def test_of_other_options_the_one_is_named_that_is_another(run: Run) -> None:
+    run.close()
+    # The command's words are long, and where they differ is seldom seen.
+    (run.folder / "config.json").write_text(json.dumps({"words": ["learn", "a"], "batch": 2}))
+    with pytest.raises(RunError, match="batch was 2, and is now 3"):
+        Run.begin(run.folder, {"words": ["learn", "b"], "batch": 3})
+    with pytest.raises(RunError, match="words was"):
+        Run.begin(run.folder, {"words": ["learn", "b"], "batch": 2})
+
+
+def test_a_run_that_is_older_than_an_option_has_its_default(run: Run) -> None:
+    run.close()
+    newer = {**CONFIG, "only": "", "testing": {"rows": 8}}
+    defaults = {"only": "", "testing": {"rows": 8}, "options": {"lr": 1.0}}
+    with pytest.raises(RunError, match='only was null, and is now ""'):
+        Run.begin(run.folder, newer)
+    (run.folder / "config.json").write_text(
+        json.dumps({"kind": "rl", "options": {"lr": 1e-4, "temperature": "0.7"}, "set": "train.yaml", "testing": {}})
+    )
+    Run.begin(run.folder, newer, defaults).close()
+    with pytest.raises(RunError, match='only was "", and is now "norm"'):
+        Run.begin(run.folder, {**newer, "only": "norm"}, defaults)
+
+
+def _killed_at_first(folder: Path) -> None:
+    def kill(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    runs.write_whole = kill  # type: ignore[assignment]
+    Run.create(folder, CONFIG)
+
+
+def test_a_run_that_was_killed_while_it_began_begins_again(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=_killed_at_first, args=(tmp_path / "run",))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    (tmp_path / "run" / "config.json.part").write_text('{"ki')
+    with Run.begin(tmp_path / "run", CONFIG) as run:
+        assert run.config["kind"] == "rl"
+    (tmp_path / "run" / "config.json").unlink()
+    (tmp_path / "run" / METRICS).write_text("{}\n")
+    with pytest.raises(RunError, match="something in"):  # More than a beginning.
+        Run.create(tmp_path / "run", CONFIG)
+
+
+def test_of_two_that_begin_at_once_the_second_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    first = Run.create(folder, CONFIG)
+    # The second has looked before the first had written anything.
+    monkeypatch.setattr(runs, "_check_free", lambda _: None)
+    with pytest.raises(RunError, match="another process is writing"):
+        Run.create(folder, {"kind": "sft"})
+    assert Run.open(folder).config == first.config
 
 
 def test_a_folder_that_is_no_run_is_told(tmp_path: Path) -> None:

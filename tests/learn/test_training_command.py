@@ -9,12 +9,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from accelerate.utils import DistributedType
 
 from coworkenv.engine.cli import main
-from coworkenv.learn.cli import planned
+from coworkenv.learn import together
+from coworkenv.learn.cli import planned, running
 from coworkenv.learn.models import load
 from coworkenv.learn.runs import MODEL, Run
 from tests.learn.breaking import outcome
@@ -61,6 +65,18 @@ def test_a_plan_says_what_it_takes_and_leaves_nothing(cli: Cli, words: tuple[str
     assert not Path("run").exists()
 
 
+@pytest.mark.parametrize("words", [SFT, RL], ids=["sft", "rl"])
+def test_speed_is_measured_where_the_model_will_learn(
+    words: tuple[str, ...], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = SimpleNamespace(device=torch.device("meta"), num_processes=1, distributed_type=DistributedType.NO)
+    seen: list[str] = []
+    monkeypatch.setattr(together, "processes", lambda: elsewhere)
+    monkeypatch.setattr(running, "planned", lambda loaded, *_: seen.append(loaded.model.device.type))
+    assert cli(*words, "--plan", "--out", "run")[0] == 0
+    assert seen == ["meta"]
+
+
 def test_a_plan_is_a_table_for_people(cli: Cli) -> None:
     code, out, _ = cli(*SFT[:-1], "--plan", "--out", "run")
     assert code == 0
@@ -96,6 +112,17 @@ def test_a_model_too_large_is_refused_before_its_weights_are_read(cli: Cli, monk
     code, _, err = cli(*SFT, "--out", "run")
     assert code == 2
     assert "take a smaller model" in err
+
+
+def test_a_run_that_is_older_than_an_option_goes_on(cli: Cli) -> None:
+    assert cli(*SFT, "--stop", "2", "--out", "run")[0] == 130
+    config = json.loads(Path("run/config.json").read_text())
+    del config["only"], config["testing"]["every"], config["testing"]["settings"]["rows"]
+    Path("run/config.json").write_text(json.dumps(config))
+    code, _, err = cli(*SFT, "--only", "norm", "--out", "run")
+    assert code == 2
+    assert 'only was "", and is now "norm"' in err
+    assert cli(*SFT, "--out", "run")[0] == 0
 
 
 # --- what is refused -------------------------------------------------------------------------------------------
