@@ -99,7 +99,8 @@ def policy_on(server: Server, name: str, folder: Path, who: str, settings: Setti
     rendering = read_rendering(where)
     config = read_config(where)
     options = _options(name, "", rendering, length_of(config, rendering.tokens.tokenizer), settings)
-    remote = Remote(server, name, sorted(rendering.template.ends), int(config.get_text_config().vocab_size))
+    known = int(config.get_text_config().vocab_size)
+    remote = Remote(server, name, sorted(rendering.template.ends), known=known)
     return Scripted(who, lambda _: Student(options, (rendering, remote)), settings.rows, options.sampler.temperature)
 
 

@@ -34,7 +34,7 @@ _STOPS: Mapping[Json, Stop] = {"stop": "stop", "length": "length"}
 class Remote:
     """A `student.Sample`: the model of this name on a server.
 
-    `ends` are the ids that end a turn, and there are `known` ids. `processed` says that the server was started with
+    `ends` are the ids that end a turn; ids from `known` on, if that is said, the model does not have. `processed` says that the server was started with
     `--logprobs-mode processed_logprobs`. The key is `OPENAI_API_KEY`'s value unless given.
     """
 
@@ -43,8 +43,8 @@ class Remote:
         server: Server,
         model: str,
         ends: Sequence[int],
-        known: int,
         *,
+        known: int | None = None,
         key: str | None = None,
         processed: bool = False,
     ) -> None:
@@ -137,7 +137,7 @@ class Remote:
         """What an answer has too much of; empty if nothing."""
         if len(ids) > asked.tokens:
             return f"the response has {len(ids)} ids, where no more than {asked.tokens} were asked for"
-        if max(ids) >= self._known:
+        if self._known is not None and max(ids) >= self._known:
             return (
                 f"the response has the id {str(max(ids))[:20]}, and the model has {self._known}: the server has another"
             )

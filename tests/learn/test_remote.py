@@ -39,7 +39,7 @@ def answered(
 async def remote(answer: Answering, **options: Any) -> AsyncIterator[tuple[Remote, ModelServer]]:
     async with ModelServer(answer).serving() as server:
         where = Server(url=server.url, attempts=3, timeout=5, first_wait=0.001)
-        yield Remote(where, "student", [END, 3], 1000, key=KEY, **options), server
+        yield Remote(where, "student", [END, 3], known=1000, key=KEY, **options), server
 
 
 async def test_ids_and_logprobs_are_taken_as_they_are() -> None:
