@@ -31,6 +31,7 @@ from .splits import About, base_of
 
 LINES = ".jsonl"
 FORKS = "are forks: what one begins with is its parent's"
+UNENDED = "have not ended"
 SPOILT = "say nothing of the agent: a coworker failed"
 _HARMLESS: tuple[Reason, ...] = ("duplicate", "share", "not graded")
 """Reasons for which a demonstration is rejected that do not make it a bad example."""
@@ -113,9 +114,11 @@ def logs_of(path: Path) -> list[Path]:
 
 def episodes_of(log: Log, left_out: LeftOut) -> Iterator[StreamRow]:
     """Ended episodes of a log that may be learnt from. Forks are not: two of a parent would teach the same twice."""
-    for row in log.rows(kind="episode", status="ended"):
+    for row in log.rows(kind="episode"):
         if row.parent:
             left_out[FORKS] += 1
+        elif row.status != "ended":
+            left_out[UNENDED] += 1
         elif row.reason == "failed" and spoilt(log, row.id):
             left_out[SPOILT] += 1
         else:

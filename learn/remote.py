@@ -34,8 +34,9 @@ _STOPS: Mapping[Json, Stop] = {"stop": "stop", "length": "length"}
 class Remote:
     """A `student.Sample`: the model of this name on a server.
 
-    `ends` are the ids that end a turn; ids from `known` on, if that is said, the model does not have. `processed` says that the server was started with
-    `--logprobs-mode processed_logprobs`. The key is `OPENAI_API_KEY`'s value unless given.
+    `ends` are the ids that end a turn; ids from `known` on, if that is said, the model does not have. `processed` says
+    that the server was started with `--logprobs-mode processed_logprobs`. The key is `OPENAI_API_KEY`'s value unless
+    given.
     """
 
     def __init__(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,20 @@ def test_what_a_coworker_has_spoilt_is_not_learnt_from(
     code, _, err = cli(*OFFLINE, "--logs", run, "--out", str(tmp_path / "out"))
     assert code == 0, err
     assert f"left out: {broken} that say nothing of the agent: a coworker failed" in err
+
+
+def test_episodes_that_have_not_ended_are_not_learnt_from_and_counted(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree("run", tmp_path / "other")
+    log = sorted((tmp_path / "other" / "rollouts").glob("0*.db"))[0]
+    with sqlite3.connect(log) as file:
+        first = "kind = 'episode' and parent is null and trial = 0"
+        changed = file.execute(f"update stream set status = 'suspended' where {first}").rowcount
+    code, _, err = cli(*OFFLINE, "--logs", str(tmp_path / "other"), "--out", str(tmp_path / "out"))
+    assert code == 0, err
+    assert changed > 0
+    assert f"left out: {changed} that have not ended" in " ".join(err.split())
 
 
 def test_what_is_no_run_may_name_its_logs_as_it_likes(tmp_path: Path) -> None:
