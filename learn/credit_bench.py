@@ -19,7 +19,7 @@ All are means over environments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import frexp, ldexp, sqrt
 from statistics import fmean
 
 import msgspec
@@ -258,6 +258,9 @@ def bias_and_noise(nodes: Sequence[object], truths: Sequence[float], numbers: Se
         visits.setdefault(node, []).append(number)
         truth[node] = true
     known = {node: found for node, found in visits.items() if len(found) > 1}
+    # Their scale is of no account, but squares of small numbers are none.
+    _, exponent = frexp(max((abs(number) for found in known.values() for number in found), default=0.0))
+    known = {node: [ldexp(number, -exponent) for number in found] for node, found in known.items()}
     size = sum(len(found) * truth[node] ** 2 for node, found in known.items())
     if not size:
         return 0.0, 0.0
