@@ -19,8 +19,8 @@ import msgspec
 import trio
 
 from coworkenv.engine.claw_eval.scoring import Setup
-from coworkenv.engine.clawmark.host import name_checkout as name_clawmark
-from coworkenv.engine.tau2.host import name_checkout as name_tau2
+from coworkenv.engine.clawmark.host import CHECKOUTS as CLAWMARK
+from coworkenv.engine.tau2.host import CHECKOUTS as TAU2
 from coworkenv.worlds.claw_eval import TaskError
 from coworkenv.worlds.claw_eval.checkout import find_checkout
 
@@ -68,7 +68,7 @@ def claw_eval(path: Path) -> Iterator[Counts]:
 
 
 def clawmark(path: Path) -> Iterator[Counts]:
-    setup = name_clawmark(path)
+    setup = CLAWMARK.name(path)
     rows = trio.run(clawmark_rows, setup, setup.checkout.tasks(), None)
     graded = sum(row.verdicts is not None for row in rows)
     yield Counts(
@@ -84,7 +84,7 @@ def clawmark(path: Path) -> Iterator[Counts]:
 
 
 def tau2(path: Path) -> Iterator[Counts]:
-    setup = name_tau2(path)
+    setup = TAU2.name(path)
     for domain in setup.checkout.domains():
         if missing := setup.checkout.missing(domain):
             print(f"tau2-bench, {domain}: the checkout lacks {', '.join(missing)}", file=sys.stderr)

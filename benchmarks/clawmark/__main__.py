@@ -15,7 +15,7 @@ from coworkenv.agents.agent import Actor
 from coworkenv.agents.building import build_agent
 from coworkenv.agents.scripted import Script, ScriptStep
 from coworkenv.engine.clawmark.grading import Verdicts, verdicts_of
-from coworkenv.engine.clawmark.host import Setup, name_checkout, worker
+from coworkenv.engine.clawmark.host import CHECKOUTS, Setup, worker
 from coworkenv.engine.clawmark.loading import load_task
 from coworkenv.engine.clawmark.people import StageUser
 from coworkenv.engine.episode import run_episode
@@ -109,7 +109,7 @@ def main() -> int:
     parser.add_argument("--unsafe", action="store_true", help="without a sandbox")
     options = parser.parse_args()
     print(NOTICE, file=sys.stderr)
-    setup = name_checkout(options.checkout, options.unsafe)
+    setup = CHECKOUTS.name(options.checkout, options.unsafe)
     names = options.only or setup.checkout.tasks()
     if options.scripts:
         names = [name for name in names if (options.scripts / f"{name.replace('/', '.')}.yaml").is_file()]

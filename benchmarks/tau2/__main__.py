@@ -21,7 +21,7 @@ from coworkenv.engine.foreign import ForeignFailed, Worker
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import state_after, verify
 from coworkenv.engine.tau2.grading import Components, components_of
-from coworkenv.engine.tau2.host import Setup, name_checkout, opened, worker
+from coworkenv.engine.tau2.host import CHECKOUTS, Setup, opened, worker
 from coworkenv.engine.tau2.loading import load_task
 from coworkenv.engine.tau2.people import ReferenceUser
 from coworkenv.events.codec import to_json
@@ -205,7 +205,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=10**6, help="tasks of each domain")
     parser.add_argument("--unsafe", action="store_true", help="without a sandbox")
     options = parser.parse_args()
-    setup = name_checkout(options.checkout, options.unsafe)
+    setup = CHECKOUTS.name(options.checkout, options.unsafe)
     print(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}", flush=True)
     fine = True
     for domain in options.only or setup.checkout.domains():

@@ -6,12 +6,9 @@ somebody named it, and only if a task is what its world was made with.
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-
-import msgspec
+from typing import TypeAlias
 
 from ...agents.agent import Unavailable
 from ...events.event import Json
@@ -20,44 +17,14 @@ from ...worlds.clawmark.world import STAGE, STAGES
 from ...worlds.foreign import HostedCall
 from ...worlds.imported import CheckoutError
 from ...worlds.records import State
+from .. import checkouts
 from ..foreign import ForeignFailed, Room, Worker, foreign
-
-VARIABLE = "COWORKENV_CLAWMARK"
-"""The environment variable that names a checkout to those who have not named one otherwise."""
 
 _TARGET = "coworkenv.engine.clawmark.hosted:Hosted"
 
 
-class Setup(msgspec.Struct, frozen=True):
-    """A checkout that may be run, and how."""
-
-    checkout: Checkout
-    unsafe: bool = False
-    """Without a sandbox."""
-    seconds: float = 120.0
-    """That one answer of its code may take."""
-
-
-_named: list[Setup] = []
-
-
-def name_checkout(path: Path | str, unsafe: bool = False) -> Setup:
-    """Have this process run the checkout at `path` from now on. Raises CheckoutError."""
-    setup = Setup(checkout=find_checkout(path), unsafe=unsafe)
-    _named[:] = [setup]
-    return setup
-
-
-def named_checkout() -> Setup:
-    """The checkout that was named, to this process or to its environment. Raises CheckoutError."""
-    if _named:
-        return _named[0]
-    path = os.environ.get(VARIABLE)
-    if not path:
-        raise CheckoutError(
-            f"ClawMark's code is in a checkout of yours; name it with the environment variable {VARIABLE}"
-        )
-    return Setup(checkout=find_checkout(path))
+Setup: TypeAlias = checkouts.Setup[Checkout]
+CHECKOUTS = checkouts.Naming("ClawMark", "COWORKENV_CLAWMARK", find_checkout)
 
 
 @asynccontextmanager
@@ -72,7 +39,7 @@ async def worker(setup: Setup, task: str) -> AsyncIterator[Worker]:
 async def host(wanted: dict[str, Json]) -> AsyncIterator[HostedTask]:
     """The task that a world's `host` speaks of. Raises Unavailable where it cannot be had here, or not now."""
     try:
-        setup = named_checkout()
+        setup = CHECKOUTS.named()
         if setup.checkout.digest(wanted["task"]) != wanted["digest"]:
             raise CheckoutError(
                 f"{wanted['task']} in {setup.checkout.root} is not what this episode was begun with; name the checkout "

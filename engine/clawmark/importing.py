@@ -10,16 +10,15 @@ from pathlib import Path
 
 from ...events.event import Json
 from ...events.log import Log
-from ...worlds.clawmark import NOTICE, find_checkout, world_from_document, world_of
+from ...worlds.clawmark import NOTICE, world_from_document, world_of
 from ...worlds.clawmark.task import world_id
 from ...worlds.clawmark.world import USER
-from ...worlds.imported import CheckoutError
 from ...worlds.world import World
 from ..foreign import ForeignFailed
 from ..grading import Graded
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_checkers
-from .host import Setup, name_checkout
+from .host import CHECKOUTS
 from .loading import load_task
 from .people import KIND
 
@@ -31,14 +30,10 @@ class ClawMark:
         return world_from_document(document)
 
     def recognises(self, path: Path) -> bool:
-        try:
-            find_checkout(path)
-        except CheckoutError:
-            return False
-        return True
+        return CHECKOUTS.recognises(path)
 
     async def load(self, path: Path, wanted: Wanted) -> Imported:
-        setup = name_checkout(path, wanted.unsafe)
+        setup = CHECKOUTS.name(path, wanted.unsafe)
         found = Imported(notes=[NOTICE])
         for name in setup.checkout.tasks():
             if wanted.fits(world_id(name)):
@@ -53,7 +48,7 @@ class ClawMark:
         return {USER: {"kind": KIND}}
 
     async def grade(self, log: Log, stream: str, graders: Graders) -> Graded:
-        return await grade_by_checkers(log, stream, Setup(checkout=find_checkout(graders.path), unsafe=graders.unsafe))
+        return await grade_by_checkers(log, stream, CHECKOUTS.setup(graders.path, graders.unsafe))
 
 
 importer = ClawMark()

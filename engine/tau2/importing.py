@@ -11,8 +11,7 @@ from pathlib import Path
 from ...events.codec import from_json
 from ...events.event import Json
 from ...events.log import Log
-from ...worlds.imported import CheckoutError
-from ...worlds.tau2 import find_checkout, from_document, world_from_document, world_of
+from ...worlds.tau2 import from_document, world_from_document, world_of
 from ...worlds.tau2.reference import USER, play_of, reference_actions, to_communicate
 from ...worlds.tau2.task import world_id
 from ...worlds.world import World
@@ -20,7 +19,7 @@ from ..foreign import ForeignFailed
 from ..grading import Graded
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_evaluators
-from .host import Setup, name_checkout, worker
+from .host import CHECKOUTS, Setup, worker
 from .loading import load_task
 
 
@@ -31,14 +30,10 @@ class Tau2:
         return world_from_document(document)
 
     def recognises(self, path: Path) -> bool:
-        try:
-            find_checkout(path)
-        except CheckoutError:
-            return False
-        return True
+        return CHECKOUTS.recognises(path)
 
     async def load(self, path: Path, wanted: Wanted) -> Imported:
-        setup = name_checkout(path, wanted.unsafe)
+        setup = CHECKOUTS.name(path, wanted.unsafe)
         found = Imported()
         for domain in setup.checkout.domains():
             ids = [raw["id"] for raw in setup.checkout.tasks(domain)] or [""]
@@ -62,7 +57,7 @@ class Tau2:
         return {USER: {"kind": "tau2-user", "model": wanted.partition(":")[2], **options}}
 
     async def grade(self, log: Log, stream: str, graders: Graders) -> Graded:
-        setup = Setup(checkout=find_checkout(graders.path), unsafe=graders.unsafe)
+        setup = CHECKOUTS.setup(graders.path, graders.unsafe)
         return await grade_by_evaluators(log, stream, setup, graders.judge, graders.perform)
 
 

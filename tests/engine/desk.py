@@ -43,7 +43,7 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     """A copy of the stand-in, named to this process; without a sandbox, so that tests run everywhere."""
     shutil.copytree(STAND_IN, tmp_path / "tau2", ignore=shutil.ignore_patterns("__pycache__"))
     made = Setup(checkout=find_checkout(tmp_path / "tau2"), unsafe=True, seconds=20)
-    monkeypatch.setattr(host, "_named", [made])
+    monkeypatch.setattr(host.CHECKOUTS, "current", made)
     return made
 
 

@@ -37,7 +37,7 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     """A copy of the stand-in, named to this process; without a sandbox, so that tests run everywhere."""
     shutil.copytree(STAND_IN, tmp_path / "clawmark", ignore=shutil.ignore_patterns("__pycache__"))
     made = Setup(checkout=find_checkout(tmp_path / "clawmark"), unsafe=True, seconds=20)
-    monkeypatch.setattr(host, "_named", [made])
+    monkeypatch.setattr(host.CHECKOUTS, "current", made)
     return made
 
 
@@ -137,7 +137,7 @@ async def load_again(task: Task, setup: Setup) -> Task:
 @pytest.mark.slow
 async def test_the_first_real_task_plays_and_verifies() -> None:
     assert REAL
-    made = host.name_checkout(REAL)
+    made = host.CHECKOUTS.name(REAL)
     name = made.checkout.tasks()[0]
     task, log = await load_task(made, name), MemoryLog()
     episode = await played(log, task, nobody(len(task.times)))

@@ -145,7 +145,7 @@ async def test_the_world_is_the_same_without_the_checkout(setup: Setup) -> None:
 async def test_in_the_sandbox_it_is_the_same(setup: Setup, confined: None, monkeypatch: pytest.MonkeyPatch) -> None:
     task = await task_of(setup, PAY)
     outside = await play(reference_plan(task))
-    monkeypatch.setattr(host, "_named", [msgspec.structs.replace(setup, unsafe=False)])
+    monkeypatch.setattr(host.CHECKOUTS, "current", msgspec.structs.replace(setup, unsafe=False))
     assert (await play(reference_plan(task))).events == outside.events
 
 
@@ -255,7 +255,7 @@ UNMET = {"update_task_with_history_and_env_assertions", "update_task_with_user_t
 @pytest.mark.parametrize("domain", ["mock", "telecom", "retail", "banking_knowledge", "airline"])
 async def test_the_reference_actions_of_a_real_task_are_worth_one(domain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Setup(checkout=find_checkout(REAL or ""))
-    monkeypatch.setattr(host, "_named", [real])
+    monkeypatch.setattr(host.CHECKOUTS, "current", real)
     if lacking := real.checkout.missing(domain):
         pytest.skip(f"the checkout lacks {', '.join(lacking)}")
     async with worker(real, answers=agreeing) as asked:

@@ -136,10 +136,10 @@ async def test_another_checkout_than_the_episodes_suspends_it(setup: Setup, monk
         async with log.writing():
             resumed = await resume_episode(log, episode.id)
             assert (resumed.status, "is not what this episode was begun with" in resumed.reason) == ("suspended", True)
-            monkeypatch.setattr(host, "_named", [])
-            monkeypatch.delenv(host.VARIABLE, raising=False)
+            monkeypatch.setattr(host.CHECKOUTS, "current", None)
+            monkeypatch.delenv(host.CHECKOUTS.variable, raising=False)
             resumed = await resume_episode(log, episode.id)
-            assert (resumed.status, host.VARIABLE in resumed.reason) == ("suspended", True)
+            assert (resumed.status, host.CHECKOUTS.variable in resumed.reason) == ("suspended", True)
 
 
 @pytest.mark.parametrize(

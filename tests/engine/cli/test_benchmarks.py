@@ -35,8 +35,8 @@ def unconfined() -> str | None:
 def unsafe(unconfined: str | None, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """The words without which nothing would run here; and no checkout is named yet."""
     for host in (clawmark_host, tau2_host):
-        monkeypatch.setattr(host, "_named", [])
-        monkeypatch.delenv(host.VARIABLE, raising=False)
+        monkeypatch.setattr(host.CHECKOUTS, "current", None)
+        monkeypatch.delenv(host.CHECKOUTS.variable, raising=False)
     return ("--unsafe-graders",) if unconfined else ()
 
 
@@ -110,12 +110,12 @@ def test_episodes_of_two_who_act_are_forked_and_go_on(cli, checkout, unsafe):
 def test_an_episode_whose_checkout_is_nowhere_is_suspended_with_what_to_do(cli, checkout, unsafe, monkeypatch):
     path = checkout("tau2")
     [result, _] = cli("run", path, "--agent", "oracle", "--only", "tau2.library.lend", *unsafe, "--json").values
-    monkeypatch.setattr(tau2_host, "_named", [])
+    monkeypatch.setattr(tau2_host.CHECKOUTS, "current", None)
     forked = cli("fork", result["id"], "--at", "4", "--seed", "7", "--json").values[0]
-    assert (forked["status"], tau2_host.VARIABLE in forked["reason"]) == ("suspended", True)
+    assert (forked["status"], tau2_host.CHECKOUTS.variable in forked["reason"]) == ("suspended", True)
     if unsafe:
         return  # Named by the environment, it would need a sandbox.
-    monkeypatch.setenv(tau2_host.VARIABLE, str(path))
+    monkeypatch.setenv(tau2_host.CHECKOUTS.variable, str(path))
     assert cli("resume", forked["id"], "--json").values[0]["status"] == "ended"
 
 
