@@ -5,7 +5,6 @@ Knows files. Does not know the format.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from ...events.exchange import SUFFIX, check_import, export_episode, import_epis
 from ...events.log import Log, StreamRow
 from ...events.memory import MemoryLog
 from ..claw_eval.grading import export_trace
+from ..files import writing_whole
 from ..grading import read_grading
 from ..printable import printable
 from .failures import Told
@@ -54,13 +54,8 @@ def export(name: str, output: str | None, format_: str, force: bool, log_path: s
         path = Path(output or f"{row.id}{SUFFIX if format_ == OURS else '.jsonl'}")
         if path.exists() and not force:
             raise Told(f"{path} is there already; --force replaces it")
-        part = path.with_name(f".{path.name}.part")
-        try:
-            with part.open("wb") as file:
-                write(log, row.id, file)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        with writing_whole(path) as file:
+            write(log, row.id, file)
     size = path.stat().st_size
     if as_json:
         print_json({"id": row.id, "file": str(path), "bytes": size, "events": row.count})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import sqlite3
 from pathlib import Path
@@ -441,7 +442,14 @@ def test_a_file_that_is_there_is_not_written_over_by_accident(cli, played):
     assert Path("a.gz").read_text() == "precious"
     assert cli("export", played["oracle"], "-o", "a.gz", "--force").code == 0
     assert gzip.decompress(Path("a.gz").read_bytes())
-    assert not list(Path().glob(".*part"))
+    assert not list(Path().glob("*part"))
+
+
+def test_an_export_takes_the_place_of_no_device(cli, played):
+    Path("device").symlink_to(os.devnull)
+    assert cli("export", played["oracle"], "-o", "device", "--force").code == 0
+    assert Path("device").is_char_device()
+    assert not list(Path().glob("*part"))
 
 
 def test_a_damaged_export_changes_nothing(cli, played):
