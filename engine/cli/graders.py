@@ -35,8 +35,13 @@ def grader_options(command: F) -> F:
     return command
 
 
-def graders_of(checkout: str | None, judge: str | None, options: Mapping[str, Json], unsafe: bool) -> Graders | None:
-    """Who grades; None where no checkout was named. `options` are the judge's. Raises Told, or CheckoutError."""
+def graders_of(
+    checkout: str | None, judge: str | None, options: Mapping[str, Json], unsafe: bool, base_url: str | None = None
+) -> Graders | None:
+    """Who grades; None where no checkout was named. `options` are the judge's; a judge is asked at `base_url`, unless
+    they say otherwise. Raises Told, or CheckoutError."""
+    if judge is not None and base_url:
+        options = {"url": base_url, **options}
     if checkout is None:
         if judge is not None or options:
             raise Told("a judge is asked by a benchmark's graders; name their checkout with --graders")

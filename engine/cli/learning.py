@@ -113,7 +113,7 @@ def demos(
     """
     _refuse_tests(paths)
     settings, judges = parted(model_options(options, base_url), JUDGES)
-    grading = graders_of(graders, judge, {"url": base_url, **judges} if judge and base_url else judges, unsafe)
+    grading = graders_of(graders, judge, judges, unsafe, base_url)
     found = find(paths, twins=twins, only=only, unsafe=unsafe)
     plans, problems = _plans(found.worlds, wanted, coworkers, settings, brief, trials, seed)
     for sentence in (*found.problems, *found.notes, *problems):

@@ -93,9 +93,7 @@ def run(
     """
     others = judge is None or coworkers != "rules" or any(agent.startswith("openai") for agent in agents)
     wanted, judges = parted(model_options(options, base_url if others else None), JUDGES)
-    if judge is not None and base_url:
-        judges = {"url": base_url, **judges}
-    grading = graders_of(graders, judge, judges, unsafe)
+    grading = graders_of(graders, judge, judges, unsafe, base_url)
     found = find(paths, twins=twins, only=only, mode=mode, unsafe=unsafe)
     plans = _fitting(
         [
