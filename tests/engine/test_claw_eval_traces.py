@@ -24,25 +24,7 @@ from coworkenv.worlds.claw_eval.surface.claw_eval.trace.reader import load_trace
 from coworkenv.worlds.claw_eval.trace import trace
 from tests.loopback import ModelServer
 
-from .claw_eval.grading import (  # noqa: F401
-    ANSWERED,
-    CLUMSY,
-    DRAFT,
-    GOOD,
-    HOSTILE,
-    JUDGE,
-    KIND,
-    MEDDLING,
-    REAL,
-    SHARED,
-    TASKS,
-    Graders,
-    Judging,
-    copied,
-    script,
-    setup,
-    unconfined,
-)
+from .claw_eval.grading import ANSWERED, CLUMSY, GOOD, SHARED, TASKS, Graders
 from .test_claw_eval import ADVICE, ANSWER, QUESTION, Conversation, advising, write_conversation
 
 
