@@ -17,19 +17,10 @@ import msgspec
 import trio
 
 from ..events.codec import to_json
-from ..events.event import (
-    EffectRequested,
-    EffectResolved,
-    Event,
-    Json,
-    RecordChanged,
-    RecordCreated,
-    RecordDeleted,
-    ToolCalled,
-)
+from ..events.event import EffectRequested, EffectResolved, Event, Json, ToolCalled
 from ..worlds.foreign import HostedAnswer, HostedCall
 from ..worlds.records import State
-from ..worlds.service import Outcome
+from ..worlds.service import Outcome, RecordEvent
 from ..worlds.world import World
 
 HOSTS = {"clawmark": "coworkenv.engine.clawmark.host:host", "tau2": "coworkenv.engine.tau2.host:host"}
@@ -89,7 +80,7 @@ async def drive_again(world: World, events: Sequence[Event], nursery: trio.Nurse
         return
     state = world.state
     for event in events:
-        if isinstance(event.body, RecordCreated | RecordChanged | RecordDeleted):
+        if isinstance(event.body, RecordEvent):
             state = state.apply(event.body)
         asked = events[event.body.effect] if isinstance(event.body, EffectResolved) else None
         if asked is None or not isinstance(asked.body, EffectRequested) or asked.body.kind != "foreign":

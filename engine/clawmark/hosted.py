@@ -23,7 +23,8 @@ from ...events.event import Json
 from ...worlds.clawmark.tree import ROOT, Tree
 from ...worlds.records import ServiceRecords, State
 from ...worlds.service import Instant
-from .surface import Context, Workspace, numbers
+from ..foreign.doubles import doubles
+from .surface import Context, Workspace
 
 _NOTES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "TOOLS.md", "USER.md")
 _MOST = 60_000
@@ -177,4 +178,4 @@ def _refused(type: str, says: str) -> dict[str, Json]:
 
 def state_of(plain: Json) -> State:
     """The state that `{service: {collections, counts}}` gives."""
-    return State({name: ServiceRecords(each["collections"], each["counts"]) for name, each in numbers(plain).items()})
+    return State({name: ServiceRecords(each["collections"], each["counts"]) for name, each in doubles(plain).items()})

@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ...events.event import Json
 from ...worlds.clawmark import calendars, databases, mail, sheets
 from ...worlds.clawmark.tree import NAME as FILES
 from ...worlds.clawmark.tree import Tree
 from ...worlds.clawmark.verbs import Refused
 from ...worlds.records import ServiceRecords, State
 from ...worlds.service import Instant, Record, RecordEvent
+from ..foreign.doubles import doubles
 
 
 @dataclass
@@ -131,13 +130,21 @@ class Email:
         return [{name: each[name] for name in ("subject", "from", "to", "cc", "date", "body")} for each in arrived]
 
 
-class Notion:
+class _Service:
+    """What reads and changes the records of one service, by its `name`."""
+
+    name: str
+
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     @property
     def _records(self) -> ServiceRecords:
-        return self._workspace.records(databases.NAME)
+        return self._workspace.records(self.name)
+
+
+class Notion(_Service):
+    name = databases.NAME
 
     async def create_page(self, title: str) -> dict[str, str]:
         made = databases.create_page(self._records, title)
@@ -146,14 +153,14 @@ class Notion:
         return {"page_id": found, "page_url": f"https://www.notion.so/{found.replace('-', '')}"}
 
     async def create_database(self, title: str, properties_schema: dict[str, Any]) -> str:
-        self._workspace.apply([databases.create_database(self._records, title, _json(properties_schema))])
+        self._workspace.apply([databases.create_database(self._records, title, properties_schema)])
         return str(_last(self._records, "databases")["id"])
 
     async def add_database_row(self, db_title: str, properties: dict[str, Any]) -> str:
         database = databases.find(self._records, db_title)
         if database is None:
             raise RuntimeError(f"there is no database {db_title!r}")
-        self._workspace.apply(databases.create_row(self._records, database, _json(properties)))
+        self._workspace.apply(databases.create_row(self._records, database, properties))
         return str(_last(self._records, "rows")["id"])
 
     async def query_db(self, db_title: str) -> list[dict[str, Any]]:
@@ -161,21 +168,16 @@ class Notion:
         if database is None:
             return []
         rows: list[dict[str, Any]] = [
-            numbers(databases.row_object(database, row)) for row in databases.rows(self._records, database)
+            doubles(databases.row_object(database, row)) for row in databases.rows(self._records, database)
         ]
         return rows
 
     async def update_db_row(self, page_id: str, properties: dict[str, Any]) -> None:
-        self._workspace.apply(databases.update_row(self._records, page_id, _json(properties)))
+        self._workspace.apply(databases.update_row(self._records, page_id, properties))
 
 
-class GoogleSheets:
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    @property
-    def _records(self) -> ServiceRecords:
-        return self._workspace.records(sheets.NAME)
+class GoogleSheets(_Service):
+    name = sheets.NAME
 
     async def create_spreadsheet(self, title: str) -> dict[str, str]:
         self._workspace.apply([sheets.create(self._records, title)])
@@ -196,13 +198,8 @@ class GoogleSheets:
         return sheets.values(self._records, sheet_id, range_)
 
 
-class Calendar:
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    @property
-    def _records(self) -> ServiceRecords:
-        return self._workspace.records(calendars.NAME)
+class Calendar(_Service):
+    name = calendars.NAME
 
     async def create_calendar(self, name: str) -> str:
         made = calendars.create_calendar(self._records, name)
@@ -277,16 +274,3 @@ def _last(records: ServiceRecords, collection: str) -> Record:
 
 def _time(given: Any) -> str:
     return given.isoformat() if isinstance(given, date) else str(given)
-
-
-def _json(given: Json) -> dict[str, Json]:
-    return dict(given)
-
-
-def numbers(value: Any) -> Any:
-    """JSON as Python's own reader gives it."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {key: numbers(item) for key, item in value.items()}
-    return [numbers(item) for item in value] if isinstance(value, list) else value

@@ -17,7 +17,7 @@ from ...agents.agent import Perform
 from ...events.codec import to_json
 from ...events.coherence import events_of
 from ...events.event import CheckGraded, Event, Json
-from ...events.log import Log, StreamRow
+from ...events.log import Log
 from ...worlds.tau2.task import Task, from_document
 from ...worlds.tau2.trajectory import Termination, termination, trajectory
 from ..foreign import Answers, ForeignFailed, Worker
@@ -84,10 +84,6 @@ async def components_of(asked: Worker, task: Task, events: Sequence[Event], judg
     return components
 
 
-def _task(row: StreamRow, events: Sequence[Event]) -> Task:
-    return task_of(row, events, from_document, "τ²-bench")
-
-
 async def grade_by_evaluators(
     log: Log, stream: str, setup: Setup, options: JudgeOptions | None = None, perform: Perform | None = None
 ) -> Graded:
@@ -99,7 +95,7 @@ async def grade_by_evaluators(
     """
     row = ended(log, stream)
     events = events_of(log, row.id)
-    task = _task(row, events)
+    task = task_of(row, events, from_document, "τ²-bench")
     judged = [JUDGE, options.settings] if options is not None else None
     digest = sha256(to_json([RULE, _GRADER, setup.checkout.digest(task.domain), judged])).hexdigest()
     if (found := kept(log, row, digest)) is not None:

@@ -11,8 +11,6 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
-from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +19,7 @@ from typing import Any
 from ...events.event import Json
 from ...worlds.tau2.checkout import WORKFLOW, package
 from ...worlds.tau2.layout import Part, Snapshot, differences, layout_of, records_of
+from ..foreign.doubles import doubles
 from ..foreign.inside import outside
 
 ROOT = "COWORKENV_TAU2"
@@ -144,7 +143,7 @@ class Hosted:
             return {"error": {"type": "invalid_arguments", "message": says, "detail": says}}
         self._calls += 1
         asked = import_module("tau2.data_model.message").ToolCall(
-            id=str(self._calls), name=tool, arguments=_numbers(args), requestor=side
+            id=str(self._calls), name=tool, arguments=doubles(args), requestor=side
         )
         answer = self._environment.get_response(asked)
         try:
@@ -216,23 +215,14 @@ def _reward(module: str, name: str, task: Any, said: list[Any]) -> float:
 # --- upstream's values -------------------------------------------------------------------------------------
 
 
-def _numbers(value: Any) -> Any:
-    """JSON as Python's own reader gives it: a number with a point is a float."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {key: _numbers(item) for key, item in value.items()}
-    return [_numbers(item) for item in value] if isinstance(value, list) else value
-
-
 def _task(raw: Json) -> Any:
-    return import_module("tau2.data_model.tasks").Task.model_validate(_numbers(raw))
+    return import_module("tau2.data_model.tasks").Task.model_validate(doubles(raw))
 
 
 def _message(given: Json) -> Any:
     module = import_module("tau2.data_model.message")
     kinds = {"assistant": module.AssistantMessage, "user": module.UserMessage, "tool": module.ToolMessage}
-    return kinds[given["role"]].model_validate(_numbers(given))
+    return kinds[given["role"]].model_validate(doubles(given))
 
 
 def _constructor(domain: str) -> Any:
@@ -241,7 +231,7 @@ def _constructor(domain: str) -> Any:
 
 def _options(domain: str, task: Any, options: Json) -> dict[str, Any]:
     """What a constructor is given, as upstream's runner gives it."""
-    given = dict(_numbers(options))
+    given = dict(doubles(options))
     if domain == WORKFLOW:
         given["policy_type"] = "workflow"
     if domain == "banking_knowledge":

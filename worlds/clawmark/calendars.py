@@ -13,7 +13,7 @@ import msgspec
 
 from ...events.event import Json, RecordChanged, RecordDeleted
 from ..service import Instant, Outcome, Record, RecordEvent, Records
-from .verbs import Numbered, Refused, VerbService, derived_id, found, verb
+from .verbs import Nothing, Numbered, Refused, VerbService, derived_id, found, unknown, verb
 
 NAME = "calendars"
 CALENDARS = Numbered(NAME, "calendars")
@@ -34,8 +34,7 @@ def calendar_of(records: Records, name: str) -> Record:
     """Raises Refused."""
     pair = found(records, "calendars", "name", name)
     if pair is None:
-        known = ", ".join(each["name"] for each in records["calendars"].values()) or "none"
-        raise Refused(f"There is no calendar {name[:80]!r}; there are: {known}.", "not_found")
+        raise unknown(records, "calendars", "name", "calendar", name)
     return pair[1]
 
 
@@ -121,11 +120,7 @@ _Calendar = Annotated[str, msgspec.Meta(description="Its name.")]
 _Time = Annotated[str, msgspec.Meta(description="Such as 2026-03-02T09:30:00, or 2026-03-02 for a whole day.")]
 
 
-class _Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-def _list(_: _Nothing, records: Records, now: Instant) -> Outcome:
+def _list(_: Nothing, records: Records, now: Instant) -> Outcome:
     return Outcome({"calendars": [each["name"] for each in records["calendars"].values()]})
 
 
@@ -191,7 +186,7 @@ def _delete(args: _Delete, records: Records, _: Instant) -> Outcome:
 CALENDAR = VerbService(
     name=NAME,
     verbs=(
-        verb("calendar_list", "All calendars.", _Nothing, _list, reads=True),
+        verb("calendar_list", "All calendars.", Nothing, _list, reads=True),
         verb("calendar_events", "Events of a calendar; of a time, if one is given.", _Events, _events, reads=True),
         verb("calendar_create_event", "Add an event to a calendar.", _Create, _create),
         verb("calendar_update_event", "Change an event.", _Update, _update),

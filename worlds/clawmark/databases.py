@@ -14,7 +14,7 @@ import msgspec
 from ...events.event import Json, RecordChanged, RecordDeleted
 from ..service import Instant, Outcome, Record, RecordEvent, Records
 from .properties import empty, kept, kind_of, options_of, plain
-from .verbs import Numbered, Refused, VerbService, derived_id, found, verb
+from .verbs import Nothing, Numbered, Refused, VerbService, derived_id, found, unknown, verb
 
 NAME = "databases"
 PAGES = Numbered(NAME, "pages")
@@ -136,8 +136,7 @@ _Properties = Annotated[
 def _asked(records: Records, title: str) -> Record:
     database = find(records, title)
     if database is None:
-        known = ", ".join(each["title"] for each in records["databases"].values()) or "none"
-        raise Refused(f"There is no database {title[:80]!r}; there are: {known}.", "not_found")
+        raise unknown(records, "databases", "title", "database", title)
     return database
 
 
@@ -149,11 +148,7 @@ def _plain_row(database: Record, row: Record) -> dict[str, Json]:
     return {"id": row["id"], "properties": values}
 
 
-class _Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-def _list(_: _Nothing, records: Records, now: Instant) -> Outcome:
+def _list(_: Nothing, records: Records, now: Instant) -> Outcome:
     listed: list[Json] = []
     for each in records["databases"].values():
         properties: dict[str, Json] = {}
@@ -216,7 +211,7 @@ def _archive(args: _Row, records: Records, _: Instant) -> Outcome:
 DATABASE = VerbService(
     name=NAME,
     verbs=(
-        verb("db_list", "All databases, with their properties.", _Nothing, _list, reads=True),
+        verb("db_list", "All databases, with their properties.", Nothing, _list, reads=True),
         verb("db_query", "The rows of a database, the newest first.", _Query, _query, reads=True),
         verb("db_get_row", "One row.", _Row, _get, reads=True),
         verb("db_create_row", "Add a row to a database.", _Create, _create),

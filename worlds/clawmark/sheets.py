@@ -14,7 +14,7 @@ import msgspec
 
 from ...events.event import Json, RecordChanged
 from ..service import Instant, Outcome, Record, RecordEvent, Records
-from .verbs import Numbered, Refused, VerbService, derived_id, found, verb
+from .verbs import Nothing, Numbered, Refused, VerbService, derived_id, found, unknown, verb
 
 NAME = "sheets"
 SPREADSHEETS = Numbered(NAME, "spreadsheets")
@@ -161,15 +161,10 @@ def _asked(records: Records, named: str) -> str:
         if pair is not None:
             sheet: str = pair[1]["id"]
             return sheet
-    known = ", ".join(each["title"] for each in records["spreadsheets"].values()) or "none"
-    raise Refused(f"There is no spreadsheet {named[:80]!r}; there are: {known}.", "not_found")
+    raise unknown(records, "spreadsheets", "title", "spreadsheet", named)
 
 
-class _Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-def _list(_: _Nothing, records: Records, now: Instant) -> Outcome:
+def _list(_: Nothing, records: Records, now: Instant) -> Outcome:
     return Outcome({"spreadsheets": [dict(each) for each in records["spreadsheets"].values()]})
 
 
@@ -207,7 +202,7 @@ def _append(args: _Append, records: Records, _: Instant) -> Outcome:
 SHEETS = VerbService(
     name=NAME,
     verbs=(
-        verb("sheet_list", "All spreadsheets.", _Nothing, _list, reads=True),
+        verb("sheet_list", "All spreadsheets.", Nothing, _list, reads=True),
         verb("sheet_read", "The cells of a range.", _Read, _read, reads=True),
         verb("sheet_update", "Write cells of a range.", _Write, _update),
         verb("sheet_append", "Add rows below the last one.", _Append, _append),

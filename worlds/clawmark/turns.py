@@ -9,17 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...events.event import (
-    EffectRequested,
-    EffectResolved,
-    Event,
-    Json,
-    RecordChanged,
-    RecordCreated,
-    RecordDeleted,
-    ToolCalled,
-)
+from ...events.event import EffectRequested, EffectResolved, Event, Json, ToolCalled
 from ..records import State
+from ..service import RecordEvent
 from ..world import World
 from .world import STAGE, USER
 
@@ -42,7 +34,7 @@ def turns(world: World, events: Sequence[Event]) -> list[Turn]:
     state, found = world.state, []
     begun: tuple[int, int, State, Json] | None = None
     for event in events:
-        if isinstance(event.body, RecordCreated | RecordChanged | RecordDeleted):
+        if isinstance(event.body, RecordEvent):
             state = state.apply(event.body)
         elif isinstance(event.body, EffectResolved):
             asked = events[event.body.effect]

@@ -59,6 +59,11 @@ def read(args: type[_Args], given: Json) -> _Args:
         raise Refused(f"The arguments do not fit: {error}.", "invalid_arguments") from None
 
 
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    # The arguments of a tool that takes none. A docstring would be told to agents.
+    pass
+
+
 class VerbService(msgspec.Struct, frozen=True, kw_only=True):
     """Implements `service.Service`."""
 
@@ -105,3 +110,9 @@ def derived_id(kind: str, number: str) -> str:
 def found(records: Records, collection: str, field: str, value: str) -> tuple[str, Record] | None:
     """The first record with this field, and its key."""
     return next(((key, each) for key, each in records[collection].items() if each[field] == value), None)
+
+
+def unknown(records: Records, collection: str, field: str, what: str, asked: str) -> Refused:
+    """What is said where there is none of a name: which there are."""
+    known = ", ".join(each[field] for each in records[collection].values()) or "none"
+    return Refused(f"There is no {what} {asked[:80]!r}; there are: {known}.", "not_found")
