@@ -1,8 +1,8 @@
 """Hosting: the code of foreign services, run beside an episode and asked by its kernel.
 
 Knows that such code remembers what it was asked: before its first new call, after a break or a fork, it is driven again
-through all that the log answers, and must answer the same. Does not know the code itself, nor workers: each kind of
-host makes its own (`HOSTS`).
+through all that the log answers, and must answer the same. Does not know the code itself, nor workers: the importer of
+a world makes its own (`Hosting`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from hashlib import sha256
-from importlib import import_module
-from typing import Protocol, TypeAlias
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 import trio
@@ -22,9 +22,7 @@ from ..worlds.foreign import HostedAnswer, HostedCall
 from ..worlds.records import State
 from ..worlds.service import Outcome, RecordEvent
 from ..worlds.world import World
-
-HOSTS = {"clawmark": "coworkenv.engine.clawmark.host:host", "tau2": "coworkenv.engine.tau2.host:host"}
-"""By the `kind` of `World.host`: what makes the hosted code of it."""
+from .importers import find_importer
 
 
 class Host(Protocol):
@@ -50,8 +48,22 @@ class Hosted(Protocol):
 Opener: TypeAlias = Callable[[dict[str, Json]], AbstractAsyncContextManager[Hosted]]
 
 
+@runtime_checkable
+class Hosting(Protocol):
+    """What the importer of worlds with foreign services can do beside all that importers can (`importing.Importer`).
+    It is found by its name, which is the `kind` of their `World.host`."""
+
+    def use(self, path: Path, unsafe: bool) -> None:
+        """From now on this process may run the code of the checkout at `path`. Raises CheckoutError."""
+        ...
+
+    def host(self, wanted: dict[str, Json]) -> AbstractAsyncContextManager[Hosted]:
+        """The code that a world's `host` speaks of. Raises Unavailable where it cannot be had here, or not now."""
+        ...
+
+
 class Unhosted(Exception):
-    """There is nothing in this release that hosts a world's foreign services."""
+    """There is nothing here that hosts a world's foreign services."""
 
 
 class Differs(Exception):
@@ -65,11 +77,12 @@ def host_of(world: World, nursery: trio.Nursery, whole: bool = False) -> Driven 
     kind = world.host.get("kind")
     if kind is None:
         return None
-    if kind not in HOSTS:
-        raise Unhosted(f"{world.id} has services of the kind {kind!r:.60}, which this release cannot host")
-    module, _, name = HOSTS[kind].partition(":")
-    opener: Opener = getattr(import_module(module), name)
-    return Driven(lambda: opener(world.host), nursery, None if whole else world.host.get("remembers"))
+    importer = find_importer(str(kind))
+    if not isinstance(importer, Hosting):
+        raise Unhosted(
+            f"{world.id} has services of {kind!r:.60}, and nothing here hosts them; install the package of its importer"
+        )
+    return Driven(lambda: importer.host(world.host), nursery, None if whole else world.host.get("remembers"))
 
 
 async def drive_again(world: World, events: Sequence[Event], nursery: trio.Nursery) -> None:

@@ -1,14 +1,13 @@
 """Benchmarks that others wrote: how a folder of their tasks becomes worlds, and how what was played there is graded.
 
-Knows what an importer can do, which there are, and how one is found: by a folder, by the format of a document, or by
-who hosts a world. Does not know any benchmark. An importer of another package is an entry point (`worlds.imported`).
+Knows what an importer can do, and how one is found: by a folder, by the format of a document, or by who hosts a world.
+Does not know any benchmark, nor which there are (`importers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -19,20 +18,14 @@ from ..agents.building import build_coworkers
 from ..events.codec import from_json
 from ..events.event import Json
 from ..events.log import Log
-from ..worlds.imported import CheckoutError, Rebuilding, others
+from ..worlds.imported import CheckoutError, Rebuilding
 from ..worlds.world import World
 from .foreign import ForeignFailed
 from .grading import Graded, grade_episode
-from .hosting import Differs
+from .hosting import Differs, Hosting
+from .importers import find_importer, importer_names
 from .judging import JudgeOptions
 from .plan import EpisodeError, document_of
-
-IMPORTERS = {
-    "claw-eval": "coworkenv.engine.claw_eval.importing:importer",
-    "clawmark": "coworkenv.engine.clawmark.importing:importer",
-    "tau2": "coworkenv.engine.tau2.importing:importer",
-}
-"""Those that come with coworkenv, by the names of their benchmarks. Only the one that is asked for is imported."""
 
 Specifications: TypeAlias = Mapping[str, Json]
 
@@ -73,7 +66,8 @@ class Graders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Importer(Rebuilding, Protocol):
-    """All that is done for a benchmark. Nothing of a folder is run before somebody has named it."""
+    """All that is done for a benchmark. Nothing of a folder is run before somebody has named it. One whose worlds have
+    foreign services is a `hosting.Hosting`, too."""
 
     def recognises(self, path: Path) -> bool:
         """Whether a path is a checkout of the benchmark, or tasks of it. Looks at names only."""
@@ -96,17 +90,13 @@ class Importer(Rebuilding, Protocol):
 
 def importer_named(name: str) -> Importer | None:
     """The importer of this benchmark. Raises CheckoutError for one that cannot be loaded."""
-    if name in IMPORTERS:
-        module, _, attribute = IMPORTERS[name].partition(":")
-        ours: Importer = getattr(import_module(module), attribute)
-        return ours
-    other: Importer | None = others().get(name)  # type: ignore[assignment]
-    return other
+    found: Importer | None = find_importer(name)  # type: ignore[assignment]
+    return found
 
 
 def importer_of(path: Path) -> Importer | None:
     """The importer of whatever a path is; None if it is no benchmark's."""
-    for name in dict.fromkeys([*IMPORTERS, *others()]):
+    for name in importer_names():
         importer = importer_named(name)
         if importer is not None and importer.recognises(path):
             return importer
@@ -153,6 +143,14 @@ def checkout_importer(path: Path) -> Importer:
     """The importer of a path that is to be a benchmark's. Raises CheckoutError."""
     found = importer_of(path)
     if found is None:
-        known = ", ".join(dict.fromkeys([*IMPORTERS, *others()]))
+        known = ", ".join(importer_names())
         raise CheckoutError(f"{path} is no checkout of a benchmark that is known here ({known})")
     return found
+
+
+def use_checkout(path: Path, unsafe: bool) -> None:
+    """Let this process run the code of a benchmark's checkout, where its worlds have services that only that code
+    answers. Raises CheckoutError."""
+    importer = checkout_importer(path)
+    if isinstance(importer, Hosting):
+        importer.use(path, unsafe)

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 import trio
 
+from ..agents.agent import Unavailable
 from ..events.chain import Finding
 from ..events.codec import decode_many
 from ..events.coherence import check_coherent
@@ -19,17 +20,18 @@ from ..events.errors import LogError
 from ..events.event import SEMANTICS, EpisodeEnded, EpisodeStarted, Event, RecordChanged, RecordCreated, RecordDeleted
 from ..events.log import Log
 from ..events.verify import verify_stream
+from ..worlds.imported import CheckoutError
 from ..worlds.records import State
 from ..worlds.service import RecordEvent
 from ..worlds.world import World
 from .agreeing import disagreements
 from .episode import execute
-from .hosting import Differs, drive_again
+from .hosting import Differs, Unhosted, drive_again
 from .kernel import Kernel
 from .plan import EpisodeError, Unplayable, forks_of, journal_of, plan_of
 from .recording import Comparing, Divergence, Exhausted
 
-Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed"]
+Verdict = Literal["identical", "identical so far", "damaged", "different", "not executed", "not driven"]
 
 _RECORDS = (RecordCreated, RecordChanged, RecordDeleted)
 
@@ -40,7 +42,8 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     verdict: Verdict
     """`identical so far` for an episode that has not ended; `not executed` for one of other semantics, one in which an
-    actor plays who is not known here, or a grading."""
+    actor plays who is not known here, or a grading; `not driven` for one that is identical, while the foreign code that
+    was to be driven again, too, is not to be had."""
     events: int
     damage: tuple[Finding, ...] = ()
     seq: int | None = None
@@ -57,8 +60,6 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 async def verify(log: Log, stream: str, foreign: bool = False) -> Verified:
     """Check what is stored of a stream (chain, blobs, observations, row, grades) and, if it is an episode, execute it
     again. With `foreign`, its foreign services' code is driven through all its calls, too, and must answer the same.
-
-    Raises Unavailable where that code cannot be had here.
     """
     row = log.row(stream)
 
@@ -96,11 +97,13 @@ async def _drive_again(found: Verified, events: Sequence[Event]) -> Verified:
         except Exception as error:  # Kept, and raised outside of the nursery: there it would become a group.
             differs = error
         nursery.cancel_scope.cancel()
+    if differs is None:
+        return found
     if isinstance(differs, Differs):
-        return Verified(stream=found.stream, verdict="different", events=found.events, says=str(differs))
-    if differs is not None:
-        raise differs
-    return found
+        return msgspec.structs.replace(found, verdict="different", says=str(differs))
+    if isinstance(differs, Unavailable | Unhosted | CheckoutError):
+        return msgspec.structs.replace(found, verdict="not driven", says=str(differs))
+    raise differs
 
 
 async def _execute_again(stream: str, raw: list[bytes], events: list[Event], ended: bool) -> Verified:

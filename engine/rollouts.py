@@ -90,14 +90,19 @@ async def played(plan: Plan, log: Log, graders: Graders | None = None) -> Result
         episode = await run_episode(plan, log)
         if episode.status != "ended":
             return result_of(plan, episode, None)
-        if graders is None or plan.world.scoring is not None:
-            return result_of(plan, episode, await grade_episode(log, episode.id, plan.world, episode.events))
-        grade, why = await graded_or_not(log, episode.id, graders)
-        return msgspec.structs.replace(result_of(plan, episode, grade), ungraded=why)
+        return await graded_result(plan, episode, log, graders)
     except (EpisodeError, LogError, Divergence, ActorError) as error:
         return _error(plan, str(error))
     except Exception as error:
         return _error(plan, f"{type(error).__name__}: {error}")
+
+
+async def graded_result(plan: Plan, episode: Episode, log: Log, graders: Graders | None) -> Result:
+    """An episode that has ended, with its grade: by its own checks if it has any, else by `graders`."""
+    if graders is None or plan.world.scoring is not None:
+        return result_of(plan, episode, await grade_episode(log, episode.id, plan.world, episode.events))
+    grade, why = await graded_or_not(log, episode.id, graders)
+    return msgspec.structs.replace(result_of(plan, episode, grade), ungraded=why)
 
 
 def _error(plan: Plan, reason: str) -> Result:

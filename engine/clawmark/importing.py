@@ -6,6 +6,7 @@ Knows folders and errors. Does not know how its code is asked (`host`), nor how 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from ...events.event import Json
@@ -16,9 +17,10 @@ from ...worlds.clawmark.world import USER
 from ...worlds.world import World
 from ..foreign import ForeignFailed
 from ..grading import Graded
+from ..hosting import Hosted
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_checkers
-from .host import CHECKOUTS
+from .host import CHECKOUTS, host
 from .loading import load_task
 from .people import KIND
 
@@ -46,6 +48,12 @@ class ClawMark:
     def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> Mapping[str, Json]:
         """Its user is the task's own stages, whoever plays others."""
         return {USER: {"kind": KIND}}
+
+    def use(self, path: Path, unsafe: bool) -> None:
+        CHECKOUTS.name(path, unsafe)
+
+    def host(self, wanted: dict[str, Json]) -> AbstractAsyncContextManager[Hosted]:
+        return host(wanted)
 
     async def grade(self, log: Log, stream: str, graders: Graders) -> Graded:
         return await grade_by_checkers(log, stream, CHECKOUTS.setup(graders.path, graders.unsafe))

@@ -6,6 +6,7 @@ Knows how findings are told. Does not know how they are found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -21,11 +22,11 @@ from ...worlds.reading import read_environment
 from ...worlds.world import World
 from ..differing import changes
 from ..grading import Graded, grade_episode
-from ..importing import graded_or_not
+from ..importing import graded_or_not, use_checkout
 from ..printable import brief, printable
 from ..replay import Verified, verify
 from .failures import Told, sentences, single
-from .graders import grader_options, graders_of
+from .graders import code_options, grader_options, graders_of
 from .interrupts import run_until_interrupted
 from .options import all_option, chosen, json_option, log_option, opened, pairs, value_of
 from .places import only_one
@@ -40,18 +41,32 @@ _MEASURE = Console(width=100)
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @all_option("streams")
 @click.option("--foreign", is_flag=True, help="Drive a benchmark's own code again, too, and compare its answers.")
+@code_options
 @log_option
 @json_option
-def verify_(names: tuple[str, ...], everything: bool, foreign: bool, log_path: str, as_json: bool) -> int:
+def verify_(
+    names: tuple[str, ...],
+    everything: bool,
+    foreign: bool,
+    graders: str | None,
+    unsafe: bool,
+    log_path: str,
+    as_json: bool,
+) -> int:
     """Check the bytes of episodes against their chain, then execute them again and require the same bytes.
 
     Nothing outside is asked: every answer comes from the log. With --all the file itself is checked, too. Exit code 1
-    if anything is wrong.
+    if anything is wrong, and 2 if only the code that --foreign is to drive is not to be had.
 
     \b
     coworkenv verify --all
+    coworkenv verify --all --foreign --graders tau2-bench/
     """
     out = screen()
+    if graders is not None and not foreign:
+        raise Told("--graders names the code that is to be driven again; add --foreign")
+    if graders is not None:
+        use_checkout(Path(graders), unsafe)
     with opened(log_path) as log:
         rows = chosen(log, names, everything)
         verdicts: list[Verified] = []
@@ -74,7 +89,8 @@ def verify_(names: tuple[str, ...], everything: bool, foreign: bool, log_path: s
             say(out, (f"{printable(log_path)}  ", "bold"), ("damaged", "bold red"), f"  {printable(problem)}")
     if not as_json and len(verdicts) != 1:
         say(out, _count(verdicts, wrong))
-    return int(bool(wrong or broken))
+    undriven = [found for found in wrong if found.verdict == "not driven"]
+    return 1 if broken or len(undriven) < len(wrong) else 2 if undriven else 0
 
 
 async def _verified(log: Log, row: StreamRow, foreign: bool) -> Verified:
@@ -95,7 +111,7 @@ def _count(verdicts: Sequence[Verified], wrong: Sequence[Verified]) -> str:
 
 
 def _say_verified(out: Screen, row: StreamRow, found: Verified) -> None:
-    style = "green" if found.good else "bold red"
+    style = "green" if found.good else "yellow" if found.verdict == "not driven" else "bold red"
     grading = row.kind == "grading"
     what = f"grading of {(row.of or '')[:SHORT]}" if grading else f"{printable(name_of(row))}  {printable(row.agent)}"
     word = "sound" if grading and found.good else found.verdict

@@ -18,10 +18,12 @@ from ...worlds.world import World
 from ..episode import Episode
 from ..fork import fork_episode
 from ..grading import Graded, grade_episode
+from ..importing import graded_or_not
 from ..plan import document_of, world_from
 from ..printable import printable
 from ..replay import state_after
 from .failures import Told
+from .graders import grader_options, graders_of
 from .interrupts import run_until_interrupted
 from .options import SEED, SEQ, json_option, log_option, opened, pairs, value_of
 from .results import SHORT, grade_text
@@ -38,6 +40,7 @@ from .screen import print_json, say, screen
 @click.option(
     "--set", "settings", multiple=True, metavar="WHERE=VALUE", help="A record's field, as service.collection:key.field"
 )
+@grader_options
 @log_option
 @json_option
 def fork(
@@ -48,6 +51,9 @@ def fork(
     coworkers: tuple[str, ...],
     messages: tuple[str, ...],
     settings: tuple[str, ...],
+    graders: str | None,
+    judge: str | None,
+    unsafe: bool,
     log_path: str,
     as_json: bool,
 ) -> int:
@@ -58,6 +64,7 @@ def fork(
     coworkenv fork 3f2a --at 57 --message "tomas:agent:Stop!"
     coworkenv fork 3f2a --at 57 --set crm.customers:C-31.city=Lyon
     """
+    grading = graders_of(graders, judge, {}, unsafe)
     with opened(log_path) as log:
         row = log.row(name)
         events = events_of(log, row.id)
@@ -66,18 +73,22 @@ def fork(
         world = world_from(document_of(events))
         changes = _changes(world, events[: at + 1], seed, agent, coworkers, messages, settings)
 
-        async def work() -> tuple[Episode, Graded | None]:
+        async def work() -> tuple[Episode, Graded | None, str]:
             async with log.writing():
                 episode = await fork_episode(log, row.id, at, changes)
-                ended = episode.status == "ended"
-                return episode, await grade_episode(log, episode.id) if ended else None
+                if episode.status != "ended":
+                    return episode, None, ""
+                if grading is None:
+                    return episode, await grade_episode(log, episode.id), ""
+                return episode, *await graded_or_not(log, episode.id, grading)
 
-        episode, graded = run_until_interrupted(work)
+        episode, graded, why = run_until_interrupted(work)
     last = max(event.body.seq for event in episode.events if isinstance(event.body, EpisodeForked))
     if as_json:
         result = {"id": episode.id, "parent": row.id, "at": last, "status": episode.status, "reason": episode.reason}
-        print_json({**result, "events": len(episode.events), "grade": msgspec.to_builtins(graded)})
-        return int(episode.status != "ended")
+        says = {"says": why} if why else {}
+        print_json({**result, "events": len(episode.events), "grade": msgspec.to_builtins(graded), **says})
+        return int(episode.status != "ended" or bool(why))
     out = screen()
     verdict = grade_text(graded.score, graded.passed) if graded else episode.status
     say(
@@ -88,8 +99,10 @@ def fork(
     )
     if episode.status == "suspended":
         say(out, printable(episode.reason), "\nGo on with it: ", (f"coworkenv resume {episode.id[:SHORT]}", "cyan"))
+    if why:
+        say(out, ("not graded: ", "bold yellow"), printable(why))
     say(out, "What came of it: ", (f"coworkenv diff {row.id[:SHORT]} {episode.id[:SHORT]}", "cyan"))
-    return int(episode.status != "ended")
+    return int(episode.status != "ended" or bool(why))
 
 
 def _changes(

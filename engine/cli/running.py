@@ -21,11 +21,10 @@ from ...events.event import Json
 from ...events.log import Log, StreamRow
 from ...worlds.world import World
 from ..episode import resume_episode
-from ..grading import grade_episode
-from ..importing import players
+from ..importing import Graders, players
 from ..plan import EpisodeError, Plan, agent_name, check_agent, episode_id, plan_of
 from ..printable import printable
-from ..rollouts import Result, result_of, rollout, side_by_side
+from ..rollouts import Result, graded_result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
 from .graders import JUDGES, grader_options, graders_of
 from .interrupts import Interrupted, run_until_interrupted
@@ -180,17 +179,28 @@ def parted(options: Mapping[str, Json], prefix: str) -> tuple[dict[str, Json], d
 @all_option("suspended episodes")
 @click.option("--base-url", metavar="URL", help="Ask the models of this server, not of the ones that episodes name.")
 @click.option("--concurrency", default=32, type=whole(1, 4096), help="Episodes at once (32).")
+@grader_options
 @log_option
 @json_option
 def resume(
-    names: tuple[str, ...], everything: bool, base_url: str | None, concurrency: int, log_path: str, as_json: bool
+    names: tuple[str, ...],
+    everything: bool,
+    base_url: str | None,
+    concurrency: int,
+    graders: str | None,
+    judge: str | None,
+    unsafe: bool,
+    log_path: str,
+    as_json: bool,
 ) -> int:
     """Go on with episodes where their log ends. Nothing that the log answers is asked again.
 
     \b
     coworkenv resume --all
+    coworkenv resume --all --graders tau2-bench/
     """
     ask = model_at(base_url) if base_url else None
+    grading = graders_of(graders, judge, {}, unsafe, base_url)
     with opened(log_path) as log:
         # One that says it is running may belong to a process that died: whoever opens it will see.
         rows = [row for row in chosen(log, names, everything, kind="episode") if names or row.status != "ended"]
@@ -199,16 +209,18 @@ def resume(
             return 0
 
         async def work(finished: Callable[[Result], None]) -> None:
-            await side_by_side([partial(_resumed, log, row, ask) for row in rows], concurrency, finished)
+            await side_by_side([partial(_resumed, log, row, ask, grading) for row in rows], concurrency, finished)
 
         return perform(log, work, {row.id: place for place, row in enumerate(rows)}, set(), as_json)
 
 
-async def _resumed(log: Log, row: StreamRow, ask: Perform | None) -> Result:
+async def _resumed(log: Log, row: StreamRow, ask: Perform | None, graders: Graders | None) -> Result:
     try:
         episode = await resume_episode(log, row.id, ask)
-        grade = await grade_episode(log, episode.id) if episode.status == "ended" else None
-        return result_of(plan_of(episode.events), episode, grade)
+        plan = plan_of(episode.events)
+        if episode.status != "ended":
+            return result_of(plan, episode, None)
+        return await graded_result(plan, episode, log, graders)
     except Exception as error:
         told = sentences(single(error))
         if told is None:

@@ -6,6 +6,7 @@ Knows what a checkout may lack. Does not know how its code is asked (`host`), no
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from ...events.codec import from_json
@@ -17,9 +18,10 @@ from ...worlds.tau2.task import world_id
 from ...worlds.world import World
 from ..foreign import ForeignFailed
 from ..grading import Graded
+from ..hosting import Hosted
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_evaluators
-from .host import CHECKOUTS, Setup, worker
+from .host import CHECKOUTS, Setup, host, worker
 from .loading import load_task
 
 
@@ -55,6 +57,12 @@ class Tau2:
             raw = from_document(from_json(world.document)).raw
             return {USER: play_of(reference_actions(raw), to_communicate(raw)).user}
         return {USER: {"kind": "tau2-user", "model": wanted.partition(":")[2], **options}}
+
+    def use(self, path: Path, unsafe: bool) -> None:
+        CHECKOUTS.name(path, unsafe)
+
+    def host(self, wanted: dict[str, Json]) -> AbstractAsyncContextManager[Hosted]:
+        return host(wanted)
 
     async def grade(self, log: Log, stream: str, graders: Graders) -> Graded:
         setup = CHECKOUTS.setup(graders.path, graders.unsafe)

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from coworkenv.agents.agent import Call, Context, Result, Unavailable
-from coworkenv.engine import hosting
 from coworkenv.engine.episode import Episode, play, run_episode
 from coworkenv.engine.hosting import Differs, Unhosted
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import state_after
 from coworkenv.events.event import AGENT, EffectRequested, Event, Json, ToolCalled, ToolReturned
 from coworkenv.events.memory import MemoryLog
+from coworkenv.worlds import imported
 from coworkenv.worlds.environment import Person
 from coworkenv.worlds.foreign import ForeignService, HostedCall
 from coworkenv.worlds.service import Tool
@@ -44,16 +45,22 @@ class Counter:
         return {"result": f"{call.actor} {len(self.asked)}", "changes": [changed]}
 
 
-@asynccontextmanager
-async def counter(wanted: dict[str, Json]) -> AsyncIterator[Counter]:
-    Counter.asked = []
-    yield Counter()
+class Counting:
+    """As much of its importer as is asked for here."""
+
+    name = "counter"
+
+    def use(self, path: Path, unsafe: bool) -> None: ...
+
+    @asynccontextmanager
+    async def host(self, wanted: dict[str, Json]) -> AsyncIterator[Counter]:
+        Counter.asked = []
+        yield Counter()
 
 
 @pytest.fixture(autouse=True)
 def hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(hosting.HOSTS, "counter", f"{__name__}:counter")
-    monkeypatch.setattr(hosting, "import_module", lambda name: __import__("sys").modules[name])
+    monkeypatch.setitem(imported._registered, "counter", Counting())
 
 
 class Acts:

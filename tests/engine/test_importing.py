@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coworkenv.engine.importing import IMPORTERS, checkout_importer, importer_named, importer_of
+from coworkenv.engine.importers import IMPORTERS
+from coworkenv.engine.importing import checkout_importer, importer_named, importer_of
 from coworkenv.worlds import imported
 from coworkenv.worlds.compiling import rebuild
 from coworkenv.worlds.imported import CheckoutError

@@ -41,6 +41,17 @@ def unsafe(unconfined: str | None, monkeypatch: pytest.MonkeyPatch) -> tuple[str
 
 
 @pytest.fixture
+def unnamed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """As in a new process: no checkout is named."""
+
+    def forget() -> None:
+        for host in (clawmark_host, tau2_host):
+            monkeypatch.setattr(host.CHECKOUTS, "current", None)
+
+    return forget
+
+
+@pytest.fixture
 def checkout(tmp_path: Path) -> Callable[[str], Path]:
     def copied(name: str) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -117,6 +128,58 @@ def test_an_episode_whose_checkout_is_nowhere_is_suspended_with_what_to_do(cli, 
         return  # Named by the environment, it would need a sandbox.
     monkeypatch.setenv(tau2_host.CHECKOUTS.variable, str(path))
     assert cli("resume", forked["id"], "--json").values[0]["status"] == "ended"
+
+
+@pytest.mark.parametrize("name", ["clawmark", "tau2"])
+def test_a_checkout_is_named_alike_wherever_its_code_is_wanted_again(cli, checkout, unsafe, unnamed, name):
+    path = checkout(name)
+    who = ("oracle", "--only", "tau2.library.lend") if name == "tau2" else ("explore",)
+    [result, _] = cli("run", path, "--agent", *who, *unsafe, "--json").values
+    code = ("--graders", path, *unsafe)
+    unnamed()
+    refused = cli("verify", "--all", "--foreign", "--json")
+    assert (refused.code, [found["verdict"] for found in refused.values]) == (2, ["not driven"])
+    assert "add --graders CHECKOUT" in refused.values[0]["says"]
+    assert cli("verify", "--all", "--foreign", *code).code == 0
+    unnamed()
+    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", "--json").values[0]
+    assert forked["status"] == "suspended"
+    resumed = cli("resume", forked["id"], *code, "--json")
+    assert (resumed.code, resumed.values[0]["grade"]["rule"]) == (0, name), resumed.err
+    unnamed()
+    again = cli("fork", result["id"], "--at", "4", "--seed", "8", *code, "--json").values[0]
+    assert (again["status"], again["grade"]["rule"]) == ("ended", name)
+
+
+@pytest.mark.parametrize("name", ["clawmark", "tau2"])
+def test_code_that_has_changed_or_vanished_is_neither_driven_nor_gone_on_with(
+    cli, checkout, unsafe, unnamed, tmp_path, name
+):
+    path = checkout(name)
+    who = ("oracle", "--only", "tau2.library.lend") if name == "tau2" else ("explore",)
+    [result, _] = cli("run", path, "--agent", *who, *unsafe, "--json").values
+    changed = path / ("src/tau2/domains/library/environment.py" if name == "tau2" else "tasks/shop/task1/task.py")
+    changed.write_text(changed.read_text() + "# another\n")
+    unnamed()
+    code = ("--graders", path, *unsafe)
+    told = cli("verify", "--all", "--foreign", *code)
+    assert (told.code, "is not what this episode was begun with" in " ".join(told.out.split())) == (2, True), told.out
+    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", *code, "--json").values[0]
+    assert (forked["status"], "is not what this episode was begun with" in forked["reason"]) == ("suspended", True)
+    path.rename(tmp_path / "elsewhere")
+    for words in (("resume", "--all"), ("verify", "--all", "--foreign"), ("fork", result["id"], "--at", "4")):
+        told = cli(*words, *code)
+        assert (told.code, f"{path} is no checkout of a benchmark" in told.err) == (2, True), told.err
+
+
+def test_one_that_cannot_be_driven_again_keeps_no_other_from_it(cli, checkout, unsafe, unnamed):
+    cli("run", checkout("clawmark"), "--agent", "noop", *unsafe)
+    path = checkout("tau2")
+    cli("run", path, "--agent", "oracle", "--only", "tau2.library.lend", *unsafe)
+    unnamed()
+    told = cli("verify", "--all", "--foreign", "--graders", path, *unsafe)
+    assert (told.code, "1 of 2 are sound" in told.out) == (2, True), told.out
+    assert cli("verify", "--all", "--graders", path).code == 2
 
 
 def test_files_that_a_checkout_lacks_are_named(cli, checkout, unsafe):
