@@ -26,9 +26,10 @@ from ..grading import Graded, ended
 from ..hosting import Differs
 from ..judged import Gradings, digits, kept, task_of
 from .host import Setup, given, worker
+from .modalities import modalities
 
 RULE = "clawmark"
-_GRADER = 1
+_GRADER = 2
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -127,7 +128,8 @@ async def grade_by_checkers(log: Log, stream: str, setup: Setup) -> Graded:
     async with Gradings(log, row, digest, RULE) as gradings:
         async with worker(setup, task.id) as asked:
             verdicts = await verdicts_of(asked, setup, task, events)
-        return await gradings.end(_checks(verdicts), _text(verdicts.score), verdicts.score == 1)
+        checks = (*_checks(verdicts), _read(events))
+        return await gradings.end(checks, _text(verdicts.score), verdicts.score == 1)
 
 
 def _checks(verdicts: Verdicts) -> tuple[CheckGraded, ...]:
@@ -142,6 +144,13 @@ def _checks(verdicts: Verdicts) -> tuple[CheckGraded, ...]:
     ]
     says = f"{_text(verdicts.declared)} of all; {_text(verdicts.idle)} for nothing; lift {_text(verdicts.lift)}"
     return (*checks, CheckGraded(check="declared", passed=verdicts.declared == 1, applies=False, says=says))
+
+
+def _read(events: Sequence[Event]) -> CheckGraded:
+    """A remark: how much of what was no plain text the agent could read."""
+    found = modalities(events)
+    says = ", ".join(map(str, found)) or "nothing but plain text was there"
+    return CheckGraded(check="read", passed=all(each.opened == each.read for each in found), applies=False, says=says)
 
 
 def _text(share: Decimal) -> str:

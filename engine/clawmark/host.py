@@ -19,6 +19,7 @@ from ...worlds.imported import CheckoutError
 from ...worlds.records import State
 from .. import checkouts
 from ..foreign import ForeignFailed, Room, Worker, foreign
+from .sidecar import Sidecar, sidecar_with
 
 _TARGET = "coworkenv.engine.clawmark.hosted:Hosted"
 
@@ -28,9 +29,10 @@ CHECKOUTS = checkouts.Naming("ClawMark", "COWORKENV_CLAWMARK", find_checkout)
 
 
 @asynccontextmanager
-async def worker(setup: Setup, task: str) -> AsyncIterator[Worker]:
+async def worker(setup: Setup, task: str, sidecar: Sidecar | None = None) -> AsyncIterator[Worker]:
     """A worker that can read a task's folder, and nothing else of the checkout. Raises CheckoutError, ForeignFailed."""
-    room = Room(reads=(setup.checkout.folder(task),), seconds=setup.seconds, written=256 << 20)
+    reads = (setup.checkout.folder(task), *([sidecar.folder] if sidecar else []))
+    room = Room(reads=reads, seconds=setup.seconds, written=256 << 20)
     async with foreign(room, _TARGET, unsafe=setup.unsafe) as asked:
         yield asked
 
@@ -45,9 +47,10 @@ async def host(wanted: dict[str, Json]) -> AsyncIterator[HostedTask]:
                 f"{wanted['task']} in {setup.checkout.root} is not what this episode was begun with; name the checkout "
                 "of that time, or begin anew"
             )
-        async with worker(setup, wanted["task"]) as asked:
-            folder = str(setup.checkout.folder(wanted["task"]))
-            await asked.ask("open", folder=folder, start=wanted["start"])
+        sidecar = sidecar_with(wanted["task"], wanted.get("sidecar", ""))
+        async with worker(setup, wanted["task"], sidecar) as asked:
+            folder, words = str(setup.checkout.folder(wanted["task"])), str(sidecar.folder) if sidecar else ""
+            await asked.ask("open", folder=folder, start=wanted["start"], words=words)
             yield HostedTask(asked)
     except (CheckoutError, ForeignFailed) as error:
         raise Unavailable(str(error)) from error

@@ -20,15 +20,14 @@ from typing import Any
 import msgspec
 
 from ...events.event import Json
-from ...worlds.clawmark.tree import ROOT, Tree
+from ...worlds.clawmark.tree import ROOT
 from ...worlds.records import ServiceRecords, State
 from ...worlds.service import Instant
 from ..foreign.doubles import doubles
+from .files import answered
 from .surface import Context, Workspace
 
 _NOTES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "TOOLS.md", "USER.md")
-_MOST = 60_000
-"""Characters of a file that are shown at once."""
 
 
 class BadTask(Exception):
@@ -45,8 +44,10 @@ class Hosted:
 
     # --- a task --------------------------------------------------------------------------------------------
 
-    def open(self, folder: str, start: str = "") -> Json:
-        """Load a task, as it is before anything happens. `start` is virtual time 0, where that is known."""
+    def open(self, folder: str, start: str = "", words: str = "") -> Json:
+        """Load a task, as it is before anything happens. `start` is virtual time 0, where that is known; `words` the
+        folder of captions and transcripts, if there is one."""
+        self._words = Path(words) if words else None
         path = Path(folder)
         spec = importlib.util.spec_from_file_location("clawmark_task", path / "task.py")
         if spec is None or spec.loader is None:
@@ -79,6 +80,10 @@ class Hosted:
         return "\n\n".join(
             f"# {name}\n{tree.read(path).decode(errors='replace')}" for name, path in read if path in tree.files
         )
+
+    def missing(self) -> Json:
+        """Files that stages were to put into the workspace, and that are not there."""
+        return list(dict.fromkeys(self._workspace.missing))
 
     def stage(self, number: int, at: int, records: Json = None) -> Json:
         """What happens at the beginning of a stage. Without `records`, on what the last call left."""
@@ -138,42 +143,10 @@ class Hosted:
     def call(self, tool: str, args: Json, at: int, records: Json) -> Json:
         """What a file tool answers, as JSON of a `HostedAnswer`."""
         self._enter(at, records)
-        given = args if isinstance(args, dict) else {}
-        path, text = given.get("path"), given.get("text", "")
-        if not isinstance(path, str) or not isinstance(text, str):
-            return _refused("invalid_arguments", "`path`, and `text` where there is one, must be texts.")
         tree = self._workspace.tree()
-        answer = {"list_files": _listed, "read_file": _read, "write_file": _written}[tool](tree, tree.path(path), text)
+        answer = answered(tool, args, tree, self._words)
         self._workspace.apply(tree.changes())
         return {**answer, "changes": self._changes()} if self._workspace.changes else answer
-
-
-def _listed(tree: Tree, path: str, _: str) -> dict[str, Json]:
-    if not tree.is_folder(path):
-        return _refused("not_found", f"There is no folder {path}.")
-    files: list[Json] = [{"path": each, "bytes": tree.files[each]["size"]} for each in tree.below(path)]
-    return {"result": {"files": files}}
-
-
-def _read(tree: Tree, path: str, _: str) -> dict[str, Json]:
-    if path not in tree.files:
-        return _refused("not_found", f"There is no file {path}.")
-    try:
-        text = tree.read(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return _refused("unreadable", f"{path} is no text.")
-    return {"result": {"text": text[:_MOST], "characters": len(text)}}
-
-
-def _written(tree: Tree, path: str, text: str) -> dict[str, Json]:
-    tree.make(path.rpartition("/")[0] or "/")
-    if not tree.write(path, text.encode()):
-        return _refused("refused", f"{path} is a folder.")
-    return {"result": {"path": path, "bytes": tree.files[path]["size"]}}
-
-
-def _refused(type: str, says: str) -> dict[str, Json]:
-    return {"error": {"type": type, "message": says}}
 
 
 def state_of(plain: Json) -> State:

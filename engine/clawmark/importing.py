@@ -23,6 +23,7 @@ from .grading import grade_by_checkers
 from .host import CHECKOUTS, host
 from .loading import load_task
 from .people import KIND
+from .preflight import lacking, preflight
 
 
 class ClawMark:
@@ -36,13 +37,15 @@ class ClawMark:
 
     async def load(self, path: Path, wanted: Wanted) -> Imported:
         setup = CHECKOUTS.name(path, wanted.unsafe)
-        found = Imported(notes=[NOTICE])
-        for name in setup.checkout.tasks():
-            if wanted.fits(world_id(name)):
-                try:
-                    found.worlds.append(world_of(await load_task(setup, name)))
-                except ForeignFailed as failure:
-                    found.problems.append(f"{world_id(name)} cannot be loaded: {failure.says}")
+        names = [name for name in setup.checkout.tasks() if wanted.fits(world_id(name))]
+        found = Imported(notes=[NOTICE, *preflight(setup.checkout, names)])
+        for name in names:
+            missing: list[str] = []
+            try:
+                found.worlds.append(world_of(await load_task(setup, name, missing)))
+            except ForeignFailed as failure:
+                found.problems.append(f"{world_id(name)} cannot be loaded: {failure.says}")
+            found.notes += [lacking(name, missing)] if missing else []
         return found
 
     def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> Mapping[str, Json]:

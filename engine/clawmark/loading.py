@@ -13,12 +13,15 @@ from ...events.event import Json
 from ...worlds.clawmark.task import Checker, Task
 from ..foreign import ForeignFailed
 from .host import Setup, worker
+from .sidecar import sidecar_of
 
 
-async def load_task(setup: Setup, name: str) -> Task:
+async def load_task(setup: Setup, name: str, missing: list[str] | None = None) -> Task:
     """One task; its stages and checkers are run with nobody acting, which tells when stages begin, and what doing
-    nothing is worth. Raises CheckoutError, and ForeignFailed where a stage does."""
+    nothing is worth. Files that stages look for in vain are added to `missing`. Raises CheckoutError, and ForeignFailed
+    where a stage does."""
     folder = str(setup.checkout.folder(name))
+    sidecar = sidecar_of(name)
     async with worker(setup, name) as asked:
         opened = await asked.ask("open", folder=folder)
         times: list[datetime] = []
@@ -32,6 +35,8 @@ async def load_task(setup: Setup, name: str) -> Task:
                 (f"stage{number}", each["id"]): each for each in await asked.ask("check", part=f"stage{number}", at=0)
             }
         idle |= {("final", each["id"]): each for each in await asked.ask("check", part="final", at=0)}
+        if missing is not None:
+            missing += await asked.ask("missing")
     checkers = [
         msgspec.convert({**each, "idle": found["passed"], "raised": bool(found["raised"])}, Checker)
         for each in opened["checkers"]
@@ -45,6 +50,7 @@ async def load_task(setup: Setup, name: str) -> Task:
         prompt=opened["prompt"],
         briefing=briefing,
         checkers=tuple(checkers),
+        sidecar=sidecar.digest if sidecar else "",
     )
 
 

@@ -5,6 +5,7 @@ Knows the names that tasks use, and their arguments. Does not know what a servic
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -30,6 +31,8 @@ class Workspace:
     now: Instant
     state: State = field(default_factory=State)
     changes: list[RecordEvent] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Files of the task's folder that were asked for, and are not there."""
 
     def records(self, service: str) -> ServiceRecords:
         return self.state[service]
@@ -69,6 +72,7 @@ class Files:
         """As upstream, silent where there is no such file, or no folder for it."""
         tree, path = self._workspace.tree(), Path(local)
         if not path.is_file():
+            self._workspace.missing.append(posixpath.relpath(path, self._workspace.folder))
             return
         target = tree.path(remote)
         if tree.is_folder(target):

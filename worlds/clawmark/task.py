@@ -41,6 +41,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """The notes in the workspace that upstream's agent has in its context."""
     checkers: tuple[Checker, ...] = ()
     """Hidden from the agent."""
+    sidecar: str = ""
+    """SHA-256 of the captions and transcripts that are there for its pictures and recordings, if there are any."""
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ code is the task's. Does not know who plays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from ...events.codec import to_json
@@ -31,14 +32,22 @@ _DECISIONS = 100
 _PATH = {"type": "string", "description": "A path in /workspace, where the work is done."}
 
 
-def _tool(name: str, description: str, reads: bool = False, **properties: Json) -> Tool:
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
+def _tool(name: str, description: str, reads: bool = False, optional: Sequence[str] = (), **properties: Json) -> Tool:
+    required: list[Json] = [each for each in properties if each not in optional]
+    schema: dict[str, Json] = {"type": "object", "properties": properties, "required": required}
     return Tool(name=name, description=description, schema=schema, reads=reads)
 
 
 FILE_TOOLS = (
     _tool("list_files", "All files in a folder and in those in it, with their sizes.", True, path=_PATH),
-    _tool("read_file", "What is in a file, as text.", True, path=_PATH),
+    _tool(
+        "read_file",
+        "What is in a file, as text: also of PDF, xlsx, docx and pptx, and what is said of pictures and recordings.",
+        True,
+        optional=("start",),
+        path=_PATH,
+        start={"type": "integer", "description": "The character to begin with, where a text was too long: its `next`."},
+    ),
     _tool("write_file", "Write a text file, and the folders that it takes.", path=_PATH, text={"type": "string"}),
 )
 _STAGE = _tool(STAGE, "What happens at the beginning of a stage.", number={"type": "integer"})
@@ -67,6 +76,7 @@ def world_of(task: Task) -> World:
             "digest": task.digest,
             "start": task.start.isoformat(),
             "remembers": [STAGES],
+            **({"sidecar": task.sidecar} if task.sidecar else {}),
         },
         personas={USER: Persona(text="", language="en", rounds=stages, suffix=task.briefing)},
         call=_CALL,

@@ -1,0 +1,51 @@
+"""Captions and transcripts that a user has beside a checkout, for what an agent that reads text cannot see or hear.
+
+Knows how their folder is named, and that it has the checkout's paths: `tasks/hr/task2/assets/photo.png.txt`. Does not
+know who reads them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from ...worlds.imported import CheckoutError, files_digest
+
+VARIABLE = "COWORKENV_SIDECAR"
+"""The environment variable that names the folder."""
+
+
+class Sidecar(msgspec.Struct, frozen=True):
+    """What there is of one task."""
+
+    folder: Path
+    digest: str
+    """SHA-256 of the names and contents of its files, hexadecimal."""
+
+
+def sidecar_of(task: str) -> Sidecar | None:
+    """The one that was named, if it has anything of a task. Raises CheckoutError where there is no such folder."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    root = Path(named).resolve()
+    if not root.is_dir():
+        raise CheckoutError(f"{VARIABLE} names {named}, and there is no such folder")
+    folder = root / "tasks" / task
+    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file()]
+    if not files:
+        return None
+    return Sidecar(folder, files_digest((path.relative_to(folder).as_posix(), path) for path in files))
+
+
+def sidecar_with(task: str, digest: str) -> Sidecar | None:
+    """The one that an episode was begun with; None where it had none. Raises CheckoutError where it is not there."""
+    found = sidecar_of(task) if digest else None
+    if digest and (found is None or found.digest != digest):
+        raise CheckoutError(
+            f"{task} was begun with captions or transcripts beside the checkout that are not there as they were; name "
+            f"their folder with {VARIABLE}"
+        )
+    return found
