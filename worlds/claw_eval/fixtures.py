@@ -7,9 +7,10 @@ is not looked at unless a variable names it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,6 +19,16 @@ from .endpoint import Kind, Mode
 from .reading import TaskError, inside, read_json, read_text
 
 Rows = list[dict[str, Json]]
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A PDF that cannot be read; `says` completes the sentence that its path begins."""
+
+    says: str
+
+
+Pages: TypeAlias = Callable[[Path], list[str] | Unread | None]
+"""The pages of the PDF at a path; None where nobody has read it."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -30,6 +41,7 @@ class Source(msgspec.Struct, frozen=True):
     """The `task.yaml`, for error messages."""
     env: Mapping[str, str]
     mode: Mode
+    pages: Pages | None = None
 
     def path(self, variable: str) -> Path | None:
         """What a variable names: a path from the repository's root, where `tasks/` is the folder of all tasks."""
@@ -160,12 +172,19 @@ def _captions(source: Source) -> dict[str, Rows]:
 
 
 def _documents(source: Source) -> dict[str, Rows]:
-    """All files of the base folder. The text of `x.pdf` is read from `x.pdf.txt`, pages parted by form feeds."""
+    """All files of the base folder. The text of `x.pdf` is read from `x.pdf.txt`, pages parted by form feeds; else
+    from the PDF."""
     base = source.path("DOCUMENTS_BASE_DIR") or source.folder
     rows: Rows = []
     for path in sorted(base.rglob("*")):
         if path.is_file() and path.resolve().is_relative_to(source.root.resolve()):
-            text = path.with_name(path.name + ".txt")
-            pages = read_text(text).removesuffix("\f").split("\f") if text.is_file() else None
-            rows.append({"path": path.relative_to(base).as_posix(), "pages": pages})
+            rows.append({"path": path.relative_to(base).as_posix(), **_pages(path, source.pages)})
     return {"documents": rows}
+
+
+def _pages(path: Path, pages: Pages | None) -> dict[str, Json]:
+    text = path.with_name(path.name + ".txt")
+    if text.is_file():
+        return {"pages": read_text(text).removesuffix("\f").split("\f")}
+    found = pages(path) if pages is not None and path.suffix.lower() == ".pdf" else None
+    return {"pages": None, "problem": found.says} if isinstance(found, Unread) else {"pages": found}

@@ -23,7 +23,7 @@ from ..values import ValueProblem
 from ..world import Persona
 from .clock import story_start
 from .endpoint import Kind, Mode
-from .fixtures import Rows, Source, load
+from .fixtures import Pages, Rows, Source, load
 from .kinds import KINDS, UNROUTED
 from .reading import TaskError, inside, read_bytes, read_text, read_yaml
 from .service import ClawEvalService
@@ -101,11 +101,13 @@ def load_task(
     *,
     clock: datetime | None = None,
     error_rate: Decimal | int = 0,
+    pages: Pages | None = None,
 ) -> Task:
     """The task in `folder`, whose parent is the folder of all tasks.
 
     `clock` (with an offset) sets virtual time 0, which otherwise is the story's; upstream's mode moves the dates of
-    mail and calendar to it. `error_rate` is the probability of an injected error at each call. Raises TaskError.
+    mail and calendar to it. `error_rate` is the probability of an injected error at each call. `pages` reads PDFs whose
+    text is not beside them. Raises TaskError.
     """
     folder = Path(folder)
     path = folder / "task.yaml"
@@ -114,7 +116,7 @@ def load_task(
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         raise TaskError(path, f"It is not a task: {error}.") from None
-    loaded = _load_services(file, folder, path, mode)
+    loaded = _load_services(file, folder, path, mode, pages)
     start = _start(file, clock, {name: rows for _, _, records in loaded for name, rows in records.items()}, path)
     services = _services(file, path, loaded, mode, start, Decimal(error_rate))
     environment = file.environment or _Environment()
@@ -137,7 +139,7 @@ def load_task(
 
 
 def load_tasks(
-    root: Path | str, mode: Mode = "sane", *, clock: datetime | None = None
+    root: Path | str, mode: Mode = "sane", *, clock: datetime | None = None, pages: Pages | None = None
 ) -> tuple[list[Task], list[TaskError]]:
     """All tasks below `root`, by name, and what is wrong with those that cannot be read. Raises TaskError.
 
@@ -150,7 +152,7 @@ def load_tasks(
     errors: list[TaskError] = []
     for folder in sorted(path for path in root.iterdir() if (path / "task.yaml").exists()):
         try:
-            tasks.append(load_task(folder, mode, clock=clock))
+            tasks.append(load_task(folder, mode, clock=clock, pages=pages))
         except TaskError as error:
             errors.append(error)
     return tasks, errors
@@ -160,7 +162,7 @@ def load_tasks(
 
 
 def _load_services(
-    file: _File, folder: Path, path: Path, mode: Mode
+    file: _File, folder: Path, path: Path, mode: Mode, pages: Pages | None
 ) -> list[tuple[_ServiceSpec, Kind, dict[str, Rows]]]:
     loaded = []
     names: list[str] = [UNROUTED.name]
@@ -174,7 +176,7 @@ def _load_services(
             raise TaskError(
                 path, f"The service {spec.name!r} runs {spec.command!r}. Known servers: {', '.join(KINDS)}."
             )
-        source = Source(folder.parent, folder, path, _texts(spec.env or {}), mode)
+        source = Source(folder.parent, folder, path, _texts(spec.env or {}), mode, pages)
         loaded.append((spec, kind, load(kind, source)))
     return loaded
 

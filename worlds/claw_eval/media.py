@@ -50,6 +50,8 @@ def _document(request: Request) -> tuple[str, list[str]]:
     if not path.lower().endswith(".pdf"):
         raise _refused(400, "Only PDF files are supported")
     pages = found[1]["pages"]
+    if pages is None and "problem" in found[1]:
+        raise _refused(503, f"{asked} {found[1]['problem']}")
     if pages is None:
         raise not_available(f"The text of {asked!r}", 503)
     return path, pages

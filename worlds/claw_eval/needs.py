@@ -42,21 +42,39 @@ class _File(msgspec.Struct):
 
 def needs(folder: Path) -> tuple[Need, ...]:
     """What the task in `folder` takes. Raises TaskError."""
-    path = folder / "task.yaml"
-    try:
-        file = msgspec.convert(read_yaml(path), _File)
-    except msgspec.ValidationError as error:
-        raise TaskError(path, f"It is not a task: {error}.") from None
-    servers = [service.command for service in file.services or ()]
+    file = _read(folder)
+    servers, given = _servers(file), _given(file)
     attachments = file.prompt.attachments or []
-    # Beside services, what a sandbox would be given is their own data, which they have anyway.
-    given = [] if servers and not any("/documents/" in command for command in servers) else file.sandbox_files or []
-    theirs = [*attachments, *(file.local_grader_files or []), *given]
     found: dict[Need, bool] = {
         "sandbox": bool(file.env_snapshot_files or file.env_snapshot_commands or (given and not servers)),
         "shell": any(tool.name in _SHELL for tool in file.tools or ()),
         "pictures": any(name.rpartition(".")[2].lower() in _MEDIA for name in attachments),
         "live web": any("/web_real" in command for command in servers),
-        "files": any(not inside(folder, name, path).exists() for name in theirs),
+        "files": bool(lacks(folder)),
     }
     return tuple(name for name, there in found.items() if there)
+
+
+def lacks(folder: Path) -> tuple[str, ...]:
+    """Files of the task in `folder` that are not there. Raises TaskError."""
+    file = _read(folder)
+    theirs = [*(file.prompt.attachments or []), *(file.local_grader_files or []), *_given(file)]
+    return tuple(name for name in theirs if not inside(folder, name, folder / "task.yaml").exists())
+
+
+def _read(folder: Path) -> _File:
+    path = folder / "task.yaml"
+    try:
+        return msgspec.convert(read_yaml(path), _File)
+    except msgspec.ValidationError as error:
+        raise TaskError(path, f"It is not a task: {error}.") from None
+
+
+def _servers(file: _File) -> list[str]:
+    return [service.command for service in file.services or ()]
+
+
+def _given(file: _File) -> list[str]:
+    """Beside services, what a sandbox would be given is their own data, which they have anyway."""
+    servers = _servers(file)
+    return [] if servers and not any("/documents/" in command for command in servers) else file.sandbox_files or []

@@ -1,0 +1,85 @@
+"""Claw-Eval's documents service reads a checkout's PDFs; what is read is in the task, and so in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from coworkenv.agents.scripted import Script, ScriptStep
+from coworkenv.engine.claw_eval.importing import importer
+from coworkenv.engine.episode import run_episode
+from coworkenv.engine.importing import Imported, Wanted
+from coworkenv.engine.plan import Plan
+from coworkenv.engine.replay import verify
+from coworkenv.events.event import Json, ToolReturned
+from coworkenv.events.memory import MemoryLog
+from coworkenv.worlds.world import World
+
+from .claw_eval.folders import write_tasks
+from .documents.making import pdf
+
+SCAN = "fixtures/docs/scan.pdf"
+
+
+async def imported(root: Path, scan: bytes) -> Imported:
+    """A task with a PDF whose text is beside it, and with another."""
+    folder = write_tasks(root / "tasks", "documents")
+    (folder / "W_documents" / SCAN).write_bytes(scan)
+    return await importer.load(folder, Wanted(unsafe=True))
+
+
+async def extracted(world: World, log: MemoryLog, *calls: Mapping[str, Json]) -> list[ToolReturned]:
+    steps = [ScriptStep(call="documents_extract_text", args=dict(call)) for call in calls]
+    async with log.writing():
+        episode = await run_episode(Plan(world, Script([*steps, ScriptStep(finish="Done.")])), log)
+    assert (await verify(log, episode.id)).verdict == "identical"
+    return [event.body for event in episode.events if isinstance(event.body, ToolReturned)]
+
+
+async def test_a_pdf_is_read_by_pages(tmp_path: Path) -> None:
+    found = await imported(tmp_path, pdf("one", "two", "three"))
+    assert (found.problems, found.notes) == ([], [])
+    (tmp_path / "tasks" / "W_documents" / SCAN).unlink()
+    whole, first, beside = await extracted(
+        found.worlds[0],
+        MemoryLog(),
+        {"path": SCAN},
+        {"path": f"fixtures/../{SCAN}", "max_pages": 1},
+        {"path": "fixtures/docs/report.pdf"},
+    )
+    assert whole.result == {"path": SCAN, "page_count": 3, "pages_returned": 3, "text": "one\n\ntwo\n\nthree"}
+    assert first.result == {"path": SCAN, "page_count": 3, "pages_returned": 1, "text": "one"}
+    assert beside.result["text"] == "first\n\nsecond"
+
+
+@pytest.mark.parametrize(
+    ("scan", "says"),
+    [
+        (b"", "is empty"),
+        (b"%PDF", "is damaged, or not what it seems: it cannot be read as a PDF"),
+        (pdf("secret", password="rose"), "is encrypted"),
+    ],
+)
+async def test_one_that_cannot_be_read_is_named_before_anything_is_played(
+    tmp_path: Path, scan: bytes, says: str
+) -> None:
+    found = await imported(tmp_path, scan)
+    [note] = found.notes
+    assert note.startswith(f"{tmp_path / 'tasks' / 'W_documents' / SCAN} {says}")
+    [refused] = await extracted(found.worlds[0], MemoryLog(), {"path": SCAN})
+    assert refused.status == 503
+    assert refused.error is not None
+    assert refused.error.message.startswith(f"{SCAN} {says}")
+
+
+async def test_files_that_a_checkout_lacks_are_named(tmp_path: Path) -> None:
+    folder = write_tasks(tmp_path / "tasks", "documents")
+    file = folder / "W_documents" / "task.yaml"
+    file.write_text(file.read_text() + "\nsandbox_files: [fixtures/docs/report.pdf, fixtures/docs/gone.pdf]\n")
+    for path, wanted, told in ((folder, "W_*", 1), (folder, "X_*", 0), (file.parent, None, 1)):
+        found = await importer.load(path, Wanted(only=wanted, unsafe=True))
+        assert [note for note in found.notes if "lacks" in note] == told * [
+            "the checkout lacks files of W_documents (fixtures/docs/gone.pdf); nobody can read what is not there"
+        ]
