@@ -15,15 +15,18 @@ from .agent import ActorError, Answer, Call, Context, Interrupted, Message, Perf
 from .counting import RULES, UTF8_4
 from .naming import UnknownName, nearest
 from .persona import ASIDE, DONE
+from .pictures import picture_of
 from .prompts import (
     FINISH,
     OWN_TOOLS,
     SEND,
     WAIT,
+    call_id,
     clock,
     decided,
     handed_over,
     instructions,
+    looked_at,
     notice,
     offered,
     remark,
@@ -61,6 +64,8 @@ class ModelOptions(Sampling, frozen=True, kw_only=True):
     """The rule by which `context` and `result` are counted."""
     wording: Literal["brief"] | None = None
     """`brief` for models that have learnt what their work is like: instructions and message heads in short."""
+    pictures: bool | None = None
+    """Whether it is shown the pictures that tools return; left out, it is not."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,6 +114,8 @@ class _Session:
         """What the last prompt left out and shortened."""
         self._arrived: list[Message] = []
         """Messages that the model has not been shown yet."""
+        self._pictures: dict[str, str] = {}
+        """Those that the last calls returned."""
         self._requester = ""
         self._decisions = 0
         self._rounds = 0
@@ -202,6 +209,7 @@ class _Session:
 
     async def _carry_out(self, calls: Sequence[Json]) -> None:
         """Carry out calls in their order. Those to services that follow each other go to the kernel together."""
+        self._pictures = {}
         texts: dict[int, str] = {}
         together: list[tuple[int, Call]] = []
         for index, call in enumerate(calls):
@@ -218,10 +226,18 @@ class _Session:
                 together.append((index, Call(name, call["args"])))
         texts |= await self._call(together)
         self._history.extend(returned(self._decisions, index, texts[index]) for index in range(len(calls)))
+        if self._pictures:
+            self._history.append(looked_at(self._pictures))
 
     async def _call(self, numbered: Sequence[tuple[int, Call]]) -> dict[int, str]:
         results = await self._context.call(*(call for _, call in numbered)) if numbered else []
-        return {index: result_text(result) for (index, _), result in zip(numbered, results, strict=True)}
+        texts: dict[int, str] = {}
+        for (index, _), result in zip(numbered, results, strict=True):
+            uri = picture_of(result.result) if self._options.pictures else None
+            if uri is not None:
+                self._pictures[call_id(self._decisions, index)] = uri
+            texts[index] = result_text(result, pictures=uri is not None)
+        return texts
 
     async def _own(self, name: str, args: Json) -> str:
         """Carry out a call to one of our own tools, and say what came of it."""

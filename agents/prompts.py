@@ -12,6 +12,7 @@ from ..worlds.service import Instant, Tool
 from ..worlds.world import World
 from .agent import Message, Result
 from .counting import as_json
+from .pictures import in_words, part
 
 NAME_LIMIT = 64
 PAST_LIMIT = 2_000
@@ -196,11 +197,18 @@ def returned(decision: int, index: int, text: str) -> dict[str, Json]:
     return {"role": "tool", "tool_call_id": call_id(decision, index), "content": text}
 
 
-def result_text(result: Result) -> str:
-    """What a tool returned, as the model reads it: the result as JSON, or what the error says."""
+def looked_at(pictures: Mapping[str, str]) -> dict[str, Json]:
+    """The pictures that calls returned: data URIs by the ids of the calls."""
+    parts = [[{"type": "text", "text": f"[The picture of call {call}:]"}, part(uri)] for call, uri in pictures.items()]
+    return {"role": "user", "content": [each for pair in parts for each in pair]}
+
+
+def result_text(result: Result, pictures: bool = False) -> str:
+    """What a tool returned, as the model reads it: the result as JSON, or what the error says. With `pictures`, those
+    among the results are shown to it, too."""
     error = result.error
     if error is None:
-        return result.result if isinstance(result.result, str) else as_json(result.result)
+        return result.result if isinstance(result.result, str) else as_json(in_words(result.result, pictures))
     if error.detail is not None:
         return error.detail if isinstance(error.detail, str) else as_json(error.detail)
     plain: dict[str, Json] = {"type": error.type, "message": error.message}

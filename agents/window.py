@@ -14,6 +14,7 @@ import msgspec
 
 from ..events.event import Json
 from .counting import RULES, UTF8_4, as_json
+from .pictures import TOKENS, is_part
 
 LEFT_OUT = "[This result is left out here to save space. Call the tool again if you need it.]"
 TURNS_LEFT_OUT = "[Earlier turns are left out here to save space.]"
@@ -61,7 +62,11 @@ def length(message: Json, count: _Count) -> int:
     if "role" not in message:
         return count(as_json(message))
     content = message.get("content")
+    pictures = [each for each in content if is_part(each)] if isinstance(content, list) else []
+    if pictures:
+        content = [each for each in content if not is_part(each)]
     total = count(content) if isinstance(content, str) else count(as_json(content))
+    total += TOKENS * len(pictures)
     for call in message.get("tool_calls", ()):
         total += count(call["function"]["name"]) + count(call["function"]["arguments"])
     return total + _PER_MESSAGE

@@ -6,13 +6,14 @@ Captions and transcripts are files of the user's, beside the checkout: `photo.pn
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from ...events.event import Json
 from ...worlds.clawmark.tree import Tree
-from ..documents.kinds import MEDIA, NAMES, Kind, as_text, kind_of, size_of
+from ..documents.kinds import MEDIA, NAMES, Kind, as_text, kind_of, mime_of, size_of
 from ..documents.packages import Unreadable
 from ..documents.reading import DOCUMENTS, Missing, Reading, read
 
@@ -20,6 +21,8 @@ _MOST = 60_000
 """Characters that are shown at once."""
 _WORDS = 4 << 20
 """Bytes of a caption or transcript."""
+_SHOWN = 5 << 20
+"""Bytes of a picture."""
 _COUNTED: dict[Kind, str] = {"pdf": "pages", "spreadsheet": "sheets", "slides": "slides"}
 
 Args = Mapping[str, Json]
@@ -39,6 +42,7 @@ def answered(tool: str, args: Json, tree: Tree, words: Path | None) -> dict[str,
     tools: dict[str, Callable[[], dict[str, Json]]] = {
         "list_files": lambda: _listed(tree, tree.path(path)),
         "read_file": lambda: _shown(tree, tree.path(path), start, words),
+        "view_picture": lambda: _viewed(tree, tree.path(path)),
         "write_file": lambda: _written(tree, tree.path(path), text),
     }
     return tools[tool]()
@@ -117,6 +121,19 @@ def _unseen(kind: Kind, data: bytes) -> str:
     pixels = f" of {size[0]}x{size[1]} pixels" if size else ""
     what = NAMES[kind].removeprefix("a ").capitalize()
     return f"{what}{pixels}, {len(data):,} bytes. It cannot be looked at or listened to here; nobody has described it."
+
+
+def _viewed(tree: Tree, path: str) -> dict[str, Json]:
+    """The picture itself, for whoever can be shown one (`agents.pictures`)."""
+    if path not in tree.files:
+        return _refused("not_found", f"There is no file {path}.")
+    data = tree.read(path)
+    mime = mime_of(data)
+    if mime is None:
+        return _refused("unreadable", f"{path} is no picture in PNG, JPEG, GIF or WebP.")
+    if len(data) > _SHOWN:
+        return _refused("unreadable", f"{path} has {len(data):,} bytes, and at most {_SHOWN:,} of a picture are shown.")
+    return {"result": {"kind": "picture", "picture": {"mime": mime, "base64": b64encode(data).decode()}}}
 
 
 def _words(folder: Path | None, source: Json) -> str | None:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ...events.event import AGENT, Event, RecordChanged, RecordCreated, ToolCalled, ToolReturned
+from ...events.event import AGENT, EpisodeStarted, Event, RecordChanged, RecordCreated, ToolCalled, ToolReturned
 from ...worlds.clawmark.tree import NAME, ROOT
 from ..documents.kinds import Kind, named
 
-_READ = "read_file"
+_READ, _VIEW = "read_file", "view_picture"
 _PLURAL: dict[Kind, str] = {
     "pdf": "PDF",
     "spreadsheet": "spreadsheets",
@@ -67,14 +67,22 @@ def _given(events: Iterable[Event]) -> Iterable[str]:
 
 
 def _opened(events: Sequence[Event]) -> Iterable[tuple[str, bool]]:
-    """Files that the agent asked for, and whether it was given any text of them."""
+    """Files that the agent asked for, and whether it was given any text of them, or shown them."""
+    started = events[0].body if events else None
+    sees = isinstance(started, EpisodeStarted) and started.agent.get("pictures") is True
     for event in events:
-        called = events[event.body.call] if isinstance(event.body, ToolReturned) else None
-        if called is None or called.actor != AGENT or not isinstance(called.body, ToolCalled):
-            continue
-        args, path = called.body.args, ""
-        if called.body.tool == _READ and isinstance(args, dict) and isinstance(args.get("path"), str):
-            path = posixpath.normpath(posixpath.join(ROOT, args["path"]))
-        if path:
-            result = event.body.result if isinstance(event.body, ToolReturned) else None
-            yield path, isinstance(result, dict) and bool(str(result.get("text", "")).strip())
+        if isinstance(event.body, ToolReturned) and events[event.body.call].actor == AGENT:
+            called = events[event.body.call].body
+            path = _path(called) if isinstance(called, ToolCalled) else None
+            if path is not None and isinstance(called, ToolCalled):
+                result = event.body.result if isinstance(event.body.result, dict) else {}
+                shown = sees and "picture" in result
+                yield path, shown or bool(str(result.get("text", "")).strip())
+
+
+def _path(called: ToolCalled) -> str | None:
+    """The file that a call asks for; None where it asks for none."""
+    written = called.args.get("path") if isinstance(called.args, dict) else None
+    if called.tool not in (_READ, _VIEW) or not isinstance(written, str):
+        return None
+    return posixpath.normpath(posixpath.join(ROOT, written))

@@ -17,6 +17,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from ...agents.pictures import is_part
 from ...events.coherence import events_of
 from ...events.event import EffectRequested, Event, Json
 from ...events.log import Log, StreamRow
@@ -249,6 +250,8 @@ def _message_lines(message: Mapping[str, Json]) -> Iterator[Text]:
     content = message.get("content")
     if isinstance(content, str):
         yield from map(Text, printable_lines(content))
+    for each in content if isinstance(content, list) else ():
+        yield from map(Text, printable_lines("[a picture]" if is_part(each) else str(each.get("text", ""))))
     for tool in message.get("tools") or ():
         function = tool.get("function", tool) if isinstance(tool, dict) else {}
         arguments = function.get("parameters", {}).get("properties", {})

@@ -112,6 +112,13 @@ def _signed(data: bytes) -> Kind | None:
     return next((kind for at, sign, kind in _SIGNATURES if data[at : at + len(sign)] == sign), None)
 
 
+def mime_of(data: bytes) -> str | None:
+    """The type of a picture that servers take; None of anything else."""
+    signs = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
+    found = next((f"image/{name}" for sign, name in signs.items() if data.startswith(sign)), None)
+    return "image/webp" if found is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP" else found
+
+
 def size_of(data: bytes) -> tuple[int, int] | None:
     """Width and height of a picture, in pixels; None where they are not found."""
     if data.startswith(b"\x89PNG") and len(data) >= 24:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from coworkenv.agents.building import build_agent
 from coworkenv.agents.scripted import Script, ScriptStep
 from coworkenv.engine.clawmark import host, preflight
 from coworkenv.engine.clawmark.grading import grade_by_checkers
@@ -23,6 +26,7 @@ from coworkenv.engine.replay import verify
 from coworkenv.events.event import CheckGraded, Json, ToolReturned
 from coworkenv.events.memory import MemoryLog
 from coworkenv.worlds.clawmark import find_checkout, world_of
+from tests.loopback import ModelServer, completion
 
 from .documents.making import docx, pdf, png, xlsx
 
@@ -156,3 +160,34 @@ def test_a_library_that_is_missing_is_named(setup: Setup, monkeypatch: pytest.Mo
     [told] = preflight.preflight(setup.checkout, ["shop/task1"])
     assert told.startswith("without pypdf, openpyxl, ")
     assert told.endswith("pip install 'coworkenv[documents]'")
+
+
+@pytest.mark.parametrize("sees", [True, False])
+async def test_a_model_is_shown_a_picture_where_it_can_see_one(setup: Setup, sees: bool) -> None:
+    """Once: it stands behind the result, and what the agent cannot see does not count as read."""
+    log, task = MemoryLog(), await load_task(setup, "shop/task1")
+    look = completion(calls=[("view_picture", {"path": "input/photo.png"})])
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        return completion("Done.") if any(m["role"] == "tool" for m in request["messages"]) else look
+
+    async with ModelServer(answer).serving() as server, log.writing():
+        agent = build_agent("openai:loopback", {"url": server.url, **({"pictures": True} if sees else {})})
+        episode = await run_episode(Plan(world_of(task), agent, {"user": StageUser()}), log)
+        sent = server.requests[-1]["messages"]
+        graded = await grade_by_checkers(log, episode.id, setup)
+    pictures = [part for m in sent if isinstance(m["content"], list) for part in m["content"] if "image_url" in part]
+    uri = f"data:image/png;base64,{b64encode(png(30, 20)).decode()}"
+    assert pictures == ([{"type": "image_url", "image_url": {"url": uri}}] if sees else [])
+    assert uri[-20:] not in str([m for m in sent if m["role"] == "tool"])
+    assert ("1 of 1 pictures" if sees else "0 of 1 pictures (1 opened)") in str(graded.checks)
+    assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
+
+
+async def test_only_pictures_can_be_looked_at(setup: Setup) -> None:
+    steps = [ScriptStep(call="view_picture", args={"path": f"input/{name}"}) for name in ("order.pdf", "none.png")]
+    script = Script([ScriptStep(wait="user"), *steps, *(ScriptStep(ask="user", text="Done.") for _ in range(2))])
+    log, task = MemoryLog(), await load_task(setup, "shop/task1")
+    async with log.writing():
+        episode = await run_episode(Plan(world_of(task), script, {"user": StageUser()}), log)
+    assert [body.error.type for body in returned(episode) if body.error] == ["unreadable", "not_found"]

@@ -48,6 +48,7 @@ FILE_TOOLS = (
         path=_PATH,
         start={"type": "integer", "description": "The character to begin with, where a text was too long: its `next`."},
     ),
+    _tool("view_picture", "Look at a picture, if you can be shown any: PNG, JPEG, GIF or WebP.", True, path=_PATH),
     _tool("write_file", "Write a text file, and the folders that it takes.", path=_PATH, text={"type": "string"}),
 )
 _STAGE = _tool(STAGE, "What happens at the beginning of a stage.", number={"type": "integer"})
