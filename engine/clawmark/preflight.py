@@ -25,6 +25,8 @@ _CHECKERS = ("docx", "pptx", "openpyxl")
 """Libraries that checkers may import, by the names of their modules."""
 _PATIENCE = 60
 """Seconds that git may take."""
+_QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
+"""Older versions know only the second, which leaves no way to fetch: a checkout's settings can make one run commands."""
 
 
 def preflight(checkout: Checkout, tasks: Sequence[str]) -> list[str]:
@@ -80,10 +82,9 @@ def _listed(root: Path) -> tuple[str, ...]:
     """The files that the last commit has; none where that cannot be known. Nothing is fetched, and nothing is run."""
     if not (root / ".git").exists() or which("git") is None:
         return ()
-    quiet = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
     command = ["git", "-C", str(root), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "tasks"]
     try:
-        done = subprocess.run(command, env={**os.environ, **quiet}, capture_output=True, timeout=_PATIENCE, check=True)
+        done = subprocess.run(command, env={**os.environ, **_QUIET}, capture_output=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()
     return tuple(done.stdout.decode(errors="replace").split("\0"))

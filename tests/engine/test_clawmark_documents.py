@@ -155,6 +155,32 @@ def test_git_knows_what_is_not_there(setup: Setup) -> None:
     assert "lacks assets/input/order.pdf, assets/input/scan.pdf;" in told
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+def test_git_is_not_made_to_fetch_by_a_checkout(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its settings may say that what is not there comes from a command; git would run that."""
+    root, mark = setup.checkout.root, setup.checkout.root / "fetched"
+    monkeypatch.setattr(preflight, "_QUIET", {k: v for k, v in preflight._QUIET.items() if "LAZY" not in k})
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(root), *words], check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@shop.test", "commit", "-q", "-m", "all")
+    tree = git("rev-parse", "HEAD:tasks").strip()
+    (root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    for name, value in (
+        ("remote.origin.url", f"ext::touch {mark}"),
+        ("remote.origin.promisor", "true"),
+        ("extensions.partialClone", "origin"),
+        ("core.repositoryFormatVersion", "1"),
+        ("protocol.ext.allow", "always"),
+    ):
+        git("config", name, value)
+    assert preflight.preflight(setup.checkout, ["shop/task1"]) == []
+    assert not mark.exists()
+
+
 def test_a_library_that_is_missing_is_named(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "find_spec", lambda name: None)
     [told] = preflight.preflight(setup.checkout, ["shop/task1"])
