@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from ...events.codec import from_json, to_json
 from ...events.event import Json
+from ..foreign.limiting import limit
 
 SECONDS = 30
 """That it may compute."""
@@ -65,10 +66,7 @@ def _said(pipe: int, seconds: int) -> bytes | None:
 def _compute(work: Callable[[], Json], seconds: int, memory: int, pipe: int) -> NoReturn:
     """Writes nothing at all where the work cannot be done to its end."""
     try:
-        for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, _taken() + memory)):
-            _, hard = resource.getrlimit(kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (most, most))
+        limit({resource.RLIMIT_CPU: seconds, resource.RLIMIT_AS: _taken() + memory})
         said = memoryview(to_json(work()))
         while said:
             said = said[os.write(pipe, said) :]

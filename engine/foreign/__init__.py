@@ -1,8 +1,8 @@
 """Other people's code, run in a worker process of its own that can do no harm.
 
 The parent's side is `worker`, with `room`, `folders`, `output` and `watching`. The worker's side is `starting`,
-`confining`, `linux`, `showing`, `doubles` and `inside` (whose `outside` asks the parent); it never imports what is
-exported here.
+`confining`, `limiting`, `linux`, `showing`, `doubles` and `inside` (whose `outside` asks the parent); it never imports
+what is exported here.
 """
 
 from .room import ForeignFailed, Kind, Room

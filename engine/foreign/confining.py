@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import filtering, linux
+from .limiting import limit
 from .showing import show
 from .watching import children
 
@@ -126,15 +127,7 @@ def _limit(order: dict[str, Any]) -> None:
         # In a user namespace the kernel counts its processes alone, and two of them are ours. Outside of one it would
         # count all that the user runs.
         limits[resource.RLIMIT_NPROC] = order["processes"] + 2
-    for name, most in limits.items():
-        _, hard = resource.getrlimit(name)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(name, (most, most))
-        except (OSError, ValueError):
-            # macOS has no limit of address space.
-            if _LINUX:
-                raise
+    limit(limits)
 
 
 def _first(child: int) -> NoReturn:
