@@ -50,14 +50,17 @@ def needs(folder: Path) -> tuple[Need, ...]:
         "shell": any(tool.name in _SHELL for tool in file.tools or ()),
         "pictures": any(name.rpartition(".")[2].lower() in _MEDIA for name in attachments),
         "live web": any("/web_real" in command for command in servers),
-        "files": bool(lacks(folder)),
+        "files": bool(_lacks(file, folder)),
     }
     return tuple(name for name, there in found.items() if there)
 
 
 def lacks(folder: Path) -> tuple[str, ...]:
     """Files of the task in `folder` that are not there. Raises TaskError."""
-    file = _read(folder)
+    return _lacks(_read(folder), folder)
+
+
+def _lacks(file: _File, folder: Path) -> tuple[str, ...]:
     theirs = [*(file.prompt.attachments or []), *(file.local_grader_files or []), *_given(file)]
     return tuple(name for name in theirs if not inside(folder, name, folder / "task.yaml").exists())
 
