@@ -34,10 +34,15 @@ def sidecar_of(task: str) -> Sidecar | None:
     if not root.is_dir():
         raise CheckoutError(f"{VARIABLE} names {named}, and there is no such folder")
     folder = root / "tasks" / task
-    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file()]
+    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file() and _inside(path, folder)]
     if not files:
         return None
     return Sidecar(folder, files_digest((path.relative_to(folder).as_posix(), path) for path in files))
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    """A link out of the folder is followed by nobody: a worker has the folder alone."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def sidecar_with(task: str, digest: str) -> Sidecar | None:

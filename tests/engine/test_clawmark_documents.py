@@ -119,6 +119,15 @@ async def test_captions_stand_for_pictures_and_the_grade_says_what_was_read(setu
     assert (read.says, read.applies, read.passed) == (expected, False, False)
 
 
+async def test_a_caption_that_is_a_link_out_of_its_folder_is_none(setup: Setup, words: Path, tmp_path: Path) -> None:
+    """A worker cannot read it, so it must not change what is played either."""
+    elsewhere = tmp_path / "elsewhere.txt"
+    elsewhere.write_text("A fresh rose.")
+    before = (await load_task(setup, "shop/task1")).sidecar
+    words.with_name("scan.pdf.txt").symlink_to(elsewhere)
+    assert (await load_task(setup, "shop/task1")).sidecar == before != ""
+
+
 async def test_what_answered_is_in_the_log_and_other_captions_are_not_gone_on_with(setup: Setup, words: Path) -> None:
     log = MemoryLog()
     episode = await played(setup, log, {"path": "photo.png"})
