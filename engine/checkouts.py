@@ -50,8 +50,8 @@ class Naming(Generic[_Checkout]):
         path = os.environ.get(self.variable)
         if not path:
             raise CheckoutError(
-                f"{self._benchmark}'s code is in a checkout of yours, and none is named: add --graders CHECKOUT, or "
-                f"set the environment variable {self.variable}"
+                f"{self._benchmark}'s code is in a checkout of yours, and none of {self._benchmark} is named: add "
+                f"--graders CHECKOUT, or set the environment variable {self.variable}"
             )
         return self.setup(path)
 
