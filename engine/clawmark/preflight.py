@@ -26,7 +26,7 @@ _CHECKERS = ("docx", "pptx", "openpyxl")
 _PATIENCE = 60
 """Seconds that git may take."""
 _QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
-"""Older versions know only the second, which leaves no way to fetch: a checkout's settings can name a command to run."""
+"""Older versions know only the second. It leaves no way to fetch: a checkout may name a command for that."""
 
 
 def preflight(checkout: Checkout, tasks: Sequence[str]) -> list[str]:
