@@ -6,21 +6,28 @@ Knows folders and errors. Does not know how a task is read (`worlds.claw_eval`),
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 from ...events.event import Json
 from ...events.log import Log
-from ...worlds.claw_eval import Mode, load_task, load_tasks, world_from_document, world_of
+from ...worlds.claw_eval import (
+    ClawEvalService,
+    Mode,
+    TaskError,
+    world_from_document,
+    world_of,
+)
 from ...worlds.claw_eval.checkout import find_checkout
 from ...worlds.claw_eval.needs import lacks
+from ...worlds.claw_eval.web import LIVE
 from ...worlds.imported import CheckoutError
 from ...worlds.world import World
 from ..grading import Graded
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_its_grader
-from .papers import Papers
+from .loading import WEB, Loader
 from .scoring import Setup
 
 TASK = "task.yaml"
@@ -38,13 +45,14 @@ class ClawEval:
         return _task(path) is not None or _tasks(path) is not None
 
     async def load(self, path: Path, wanted: Wanted) -> Imported:
-        mode, papers = _mode(wanted.mode), Papers(wanted.unsafe)
-        found = _loaded(path, mode, papers)
-        if papers.waiting:
-            told = await papers.read()
-            found = _loaded(path, mode, papers)
-            found.notes += told
-        found.notes += _lacking(path, wanted)
+        loader = Loader(_mode(wanted.mode), wanted.unsafe)
+        found = Imported(notes=_passed_over(path))
+        for folder in _folders(path):
+            try:
+                found.worlds.append(world_of(await loader.task(folder)))
+            except TaskError as error:
+                found.problems.append(str(error))
+        found.notes += loader.notes + _lacking(path, wanted) + _webless(found.worlds, wanted, loader)
         return found
 
     def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> None:
@@ -63,22 +71,40 @@ def _mode(name: str | None) -> Mode:
     raise CheckoutError(f"Claw-Eval's services have no mode {name!r}; there are {', '.join(get_args(Mode))}")
 
 
-def _loaded(path: Path, mode: Mode, papers: Papers) -> Imported:
-    """All that a path means. Raises CheckoutError."""
-    alone = _task(path)
-    if alone is not None:
-        return Imported(worlds=[world_of(load_task(alone, mode, pages=papers))])
+def _folders(path: Path) -> list[Path]:
+    """Those of all tasks that a path means. Raises CheckoutError."""
+    if (alone := _task(path)) is not None:
+        return [alone]
     folder = _tasks(path)
     if folder is None:
         raise CheckoutError(f"{path} has no {TASK} in it")
-    tasks, errors = load_tasks(folder, mode, pages=papers)
-    without = sum(child.is_dir() and not (child / TASK).exists() for child in folder.iterdir())
-    note = f"{without} folder{'s have' if without > 1 else ' has'} no {TASK} in {folder}"
-    return Imported(
-        worlds=[world_of(task) for task in tasks],
-        problems=[str(error) for error in errors],
-        notes=[note] if without else [],
-    )
+    return sorted(each for each in folder.iterdir() if (each / TASK).exists())
+
+
+def _passed_over(path: Path) -> list[str]:
+    folder = _tasks(path) if _task(path) is None else None
+    without = 0 if folder is None else sum(each.is_dir() and not (each / TASK).exists() for each in folder.iterdir())
+    return [f"{without} folder{'s have' if without > 1 else ' has'} no {TASK} in {folder}"] if without else []
+
+
+def _webless(worlds: Sequence[World], wanted: Wanted, loader: Loader) -> list[str]:
+    """What is to be known of the wanted worlds with services that search the live web."""
+    live = [
+        service
+        for world in worlds
+        if wanted.fits(world.id)
+        for service in world.services
+        if isinstance(service, ClawEvalService) and service.kind in LIVE
+    ]
+    if loader.mode == "upstream":
+        return [f"{WEB} changes nothing in the mode upstream"] if live and loader.web is not None else []
+    without = sum(not service.records.get("pages") and "recorded" not in service.records for service in live)
+    if not without:
+        return []
+    tasks = f"{without} task{' searches' if without == 1 else 's search'} the live web"
+    if loader.web is not None:
+        return [f"{tasks}, and {loader.web.root} has no index for {'it' if without == 1 else 'them'}"]
+    return [f"{tasks}, which is not here; {WEB}=FOLDER names pages of yours in its place"]
 
 
 def _lacking(path: Path, wanted: Wanted) -> list[str]:

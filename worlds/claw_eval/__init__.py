@@ -7,6 +7,7 @@ a model is shown. `docs/claw-eval.md` says where the two modes, `sane` and `upst
 from .audit import audit
 from .endpoint import Mode
 from .importer import load_task, load_tasks
+from .offline import OfflineWeb
 from .reading import TaskError
 from .service import ClawEvalService, answer_text
 from .task import FORMAT, Attachment, Task, from_document
@@ -17,6 +18,7 @@ __all__ = [
     "Attachment",
     "ClawEvalService",
     "Mode",
+    "OfflineWeb",
     "Task",
     "TaskError",
     "answer_text",

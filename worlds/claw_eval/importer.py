@@ -25,10 +25,11 @@ from .clock import story_start
 from .endpoint import Kind, Mode
 from .fixtures import Pages, Rows, Source, load
 from .kinds import KINDS, UNROUTED
+from .offline import OfflineWeb
 from .reading import TaskError, inside, read_bytes, read_text, read_yaml
 from .service import ClawEvalService
 from .task import Attachment, Task
-from .web import injection_options
+from .web import LIVE, injection_options, offline_options
 
 # --- the file --------------------------------------------------------------------------------------------
 
@@ -102,12 +103,14 @@ def load_task(
     clock: datetime | None = None,
     error_rate: Decimal | int = 0,
     pages: Pages | None = None,
+    web: OfflineWeb | None = None,
 ) -> Task:
     """The task in `folder`, whose parent is the folder of all tasks.
 
     `clock` (with an offset) sets virtual time 0, which otherwise is the story's; upstream's mode moves the dates of
     mail and calendar to it. `error_rate` is the probability of an injected error at each call. `pages` reads PDFs whose
-    text is not beside them. Raises TaskError.
+    text is not beside them. `web` takes the place of the live web in sane mode. Raises TaskError, and
+    OfflineError for what is wrong with `web`.
     """
     folder = Path(folder)
     path = folder / "task.yaml"
@@ -118,6 +121,8 @@ def load_task(
         raise TaskError(path, f"It is not a task: {error}.") from None
     loaded = _load_services(file, folder, path, mode, pages)
     start = _start(file, clock, {name: rows for _, _, records in loaded for name, rows in records.items()}, path)
+    if web is not None and mode == "sane":
+        loaded = [(spec, kind, _surfed(kind, records, folder, web)) for spec, kind, records in loaded]
     services = _services(file, path, loaded, mode, start, Decimal(error_rate))
     environment = file.environment or _Environment()
     return Task(
@@ -139,9 +144,15 @@ def load_task(
 
 
 def load_tasks(
-    root: Path | str, mode: Mode = "sane", *, clock: datetime | None = None, pages: Pages | None = None
+    root: Path | str,
+    mode: Mode = "sane",
+    *,
+    clock: datetime | None = None,
+    pages: Pages | None = None,
+    web: OfflineWeb | None = None,
 ) -> tuple[list[Task], list[TaskError]]:
-    """All tasks below `root`, by name, and what is wrong with those that cannot be read. Raises TaskError.
+    """All tasks below `root`, by name, and what is wrong with those that cannot be read. Raises TaskError,
+    and OfflineError for what is wrong with `web`.
 
     A folder without `task.yaml` only lends its fixtures to others.
     """
@@ -152,7 +163,7 @@ def load_tasks(
     errors: list[TaskError] = []
     for folder in sorted(path for path in root.iterdir() if (path / "task.yaml").exists()):
         try:
-            tasks.append(load_task(folder, mode, clock=clock, pages=pages))
+            tasks.append(load_task(folder, mode, clock=clock, pages=pages, web=web))
         except TaskError as error:
             errors.append(error)
     return tasks, errors
@@ -181,6 +192,12 @@ def _load_services(
     return loaded
 
 
+def _surfed(kind: Kind, records: dict[str, Rows], folder: Path, web: OfflineWeb) -> dict[str, Rows]:
+    """With a user's pages in the place of what a task comes with."""
+    rows = web.rows(folder.resolve().name) if kind.name in LIVE else None
+    return records if rows is None else {**records, **rows}
+
+
 def _texts(env: Mapping[str, Any]) -> dict[str, str]:
     return {name: value if isinstance(value, str) else str(value) for name, value in env.items()}
 
@@ -203,7 +220,7 @@ def _services(
             tools=tuple(_tool(tools[name], kind, route) for name, route in routes[spec.name].items() if name in tools),
             routes=routes[spec.name],
             records=_moved(kind, records, path, start) if mode == "upstream" else records,
-            options=_options(spec, path),
+            options=_options(spec, path, offline="recorded" in records),
             error_rate=error_rate,
         )
         for spec, kind, records in loaded
@@ -255,8 +272,13 @@ def _moved(kind: Kind, records: dict[str, Rows], path: Path, start: datetime) ->
         raise TaskError(path, f"The dates of the fixture of {kind.name!r} cannot be moved: {error!r}.") from None
 
 
-def _options(spec: _ServiceSpec, path: Path) -> dict[str, Json]:
-    options = injection_options(_texts(spec.env or {}))
+def _options(spec: _ServiceSpec, path: Path, offline: bool) -> dict[str, Json]:
+    env = _texts(spec.env or {})
+    options = injection_options(env)
+    try:
+        options |= offline_options(env) if offline else {}
+    except ValueError:
+        raise TaskError(path, "MAX_SEARCHES and MAX_FETCHES should be whole numbers.") from None
     if "injection_rate" in options:
         try:
             options["injection_rate"] = Decimal(options["injection_rate"])
