@@ -19,7 +19,7 @@ from ..agents.explore import Explore
 from ..events.event import AGENT, Event, Json, ToolCalled, ToolReturned
 from ..worlds.auditing import EXAMINATIONS, Examined, Flaw, Severity
 from ..worlds.checks.scoring import rule
-from ..worlds.claw_eval import Task, TaskError, load_task, world_of
+from ..worlds.claw_eval import Task, TaskError, world_of
 from ..worlds.claw_eval.audit import audit
 from ..worlds.claw_eval.declared import DECIDABLE, FORBIDDING, Declared, Judged, declared, judge
 from ..worlds.claw_eval.examining import examine, unreadable
@@ -28,6 +28,7 @@ from ..worlds.service import Tool
 from ..worlds.synth.playing import Case
 from ..worlds.synth.validators.registry import VALIDATORS
 from ..worlds.values import written
+from .claw_eval.loading import Loader
 from .episode import play
 from .plan import Plan
 from .playing import play_program
@@ -70,10 +71,11 @@ class Scripted:
 # --- tasks of Claw-Eval ------------------------------------------------------------------------------------
 
 
-async def examined_folder(folder: Path) -> tuple[Examined, Task | None]:
-    """What is found about the task in a folder, and the task; none where it cannot be read."""
+async def examined_folder(folder: Path, loader: Loader | None = None) -> tuple[Examined, Task | None]:
+    """What is found about the task in a folder, and the task; none where it cannot be read. Raises CheckoutError for
+    what is wrong with the pages that a user has in the place of the web."""
     try:
-        task = load_task(folder)
+        task = await (loader or Loader()).task(folder)
     except TaskError as error:
         others = {name: "it cannot be read" for name in EXAMINATIONS if name != "readable"}
         return Examined(task=folder.name, flaws=(unreadable(folder, error),), skipped=others), None

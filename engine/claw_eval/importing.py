@@ -27,7 +27,7 @@ from ...worlds.world import World
 from ..grading import Graded
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_its_grader
-from .loading import WEB, Loader
+from .loading import WEB, Loader, unread
 from .scoring import Setup
 
 TASK = "task.yaml"
@@ -49,10 +49,13 @@ class ClawEval:
         found = Imported(notes=_passed_over(path))
         for folder in _folders(path):
             try:
-                found.worlds.append(world_of(await loader.task(folder)))
+                task = await loader.task(folder)
             except TaskError as error:
                 found.problems.append(str(error))
-        found.notes += loader.notes + _lacking(path, wanted) + _webless(found.worlds, wanted, loader)
+                continue
+            found.worlds.append(world_of(task))
+            found.notes += unread(task) if wanted.fits(found.worlds[-1].id) else []
+        found.notes += _lacking(path, wanted) + _webless(found.worlds, wanted, loader)
         return found
 
     def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> None:

@@ -23,20 +23,24 @@ class Loader:
         """Raises CheckoutError where the folder of pages that is named is none."""
         self.mode = mode
         self.web = _web()
-        self.notes: list[str] = []
-        """Sentences for what cannot be read, and stops no task."""
         self._papers = Papers(unsafe)
 
     async def task(self, folder: Path) -> Task:
         """Raises TaskError for what is wrong with the task, and CheckoutError for what is wrong with the pages."""
         task = self._load(folder)
         if self._papers.waiting:
-            self.notes += await self._papers.read()
+            await self._papers.read()
             task = self._load(folder)
         return task
 
     def _load(self, folder: Path) -> Task:
         return load_task(folder, self.mode, pages=self._papers, web=self.web)
+
+
+def unread(task: Task) -> list[str]:
+    """Sentences for the documents of a task that are there, and cannot be read."""
+    rows = [row for service in task.services for row in service.records.get("documents", ())]
+    return [f"{task.id}: {row['path']} {row['problem']}" for row in rows if "problem" in row]
 
 
 def _web() -> OfflineWeb | None:

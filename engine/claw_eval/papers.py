@@ -30,15 +30,11 @@ class Papers:
             self.waiting[path] = None
         return self._read.get(path)
 
-    async def read(self) -> list[str]:
-        """Read all that is waiting. Sentences for those that cannot be read."""
-        told = []
+    async def read(self) -> None:
+        """Read all that is waiting."""
         for path in self.waiting:
-            found = self._read[path] = await self._pages(path)
-            if isinstance(found, Unread):
-                told.append(f"{path} {found.says}")
+            self._read[path] = await self._pages(path)
         self.waiting.clear()
-        return told
 
     async def _pages(self, path: Path) -> list[str] | Unread:
         try:

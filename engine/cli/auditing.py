@@ -21,6 +21,7 @@ from ...worlds.claw_eval.examining import FILE, repeated
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.reading import read_environment
 from ..auditing import examined_environment, examined_folder
+from ..claw_eval.loading import Loader
 from ..importing import importer_of
 from ..printable import printable
 from .failures import Told
@@ -72,9 +73,10 @@ def _plain(flaw: Flaw) -> dict[str, Json]:
 async def _examined(paths: Sequence[Path]) -> list[Examined]:
     found: list[Examined] = []
     tasks: list[Task] = []
+    loader = Loader()
     for path in paths:
         for task in _tasks(path):
-            examined, read = await examined_folder(task)
+            examined, read = await examined_folder(task, loader)
             found.append(examined)
             tasks += [read] if read is not None else []
             await trio.lowlevel.checkpoint()

@@ -15,10 +15,10 @@ LIMIT = 2_000_000
 def pages_of(data: bytes) -> tuple[list[str], int]:
     """The text of each page that is read, and how many pages there are.
 
-    Raises Unreadable for what is encrypted, and whatever pypdf raises.
+    Raises Unreadable for what is encrypted or takes more than pypdf allows, and whatever else pypdf raises.
     """
     from pypdf import PdfReader
-    from pypdf.errors import DependencyError, FileNotDecryptedError
+    from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 
     logging.getLogger("pypdf").addHandler(logging.NullHandler())
     logging.getLogger("pypdf").propagate = False
@@ -34,4 +34,8 @@ def pages_of(data: bytes) -> tuple[list[str], int]:
                 break
     except (DependencyError, FileNotDecryptedError):
         raise Unreadable("is encrypted, in a way that cannot be read here.") from None
+    except PyPdfError as error:
+        if type(error).__name__ != "LimitReachedError":  # By its name, since older releases have none.
+            raise
+        raise Unreadable("takes more than a PDF may, so it is not read.") from None
     return texts, count

@@ -15,6 +15,8 @@ from typing import Any
 
 LIMIT = 2_000_000
 """Characters."""
+_BLANK = 100
+"""Empty rows in a stretch that are shown as such; more are counted."""
 
 
 def sheets_text(data: bytes) -> tuple[str, int]:
@@ -36,7 +38,7 @@ def sheets_text(data: bytes) -> tuple[str, int]:
 
 
 def _rows(values: Iterable[Sequence[Any]], formulas: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
-    """Without what is empty at the ends."""
+    """Without what is empty at the ends; a long stretch of empty rows is one row that says how long."""
     blank = 0
     for value, formula in zip_longest(values, formulas, fillvalue=()):
         cells = [_text(v if v is not None else f) for v, f in zip_longest(value, formula)]
@@ -45,7 +47,7 @@ def _rows(values: Iterable[Sequence[Any]], formulas: Iterable[Sequence[Any]]) ->
         if not cells:
             blank += 1
             continue
-        yield from ([] for _ in range(blank))
+        yield from ([] for _ in range(blank)) if blank <= _BLANK else [[f"[{blank} empty rows]"]]
         blank = 0
         yield cells
 

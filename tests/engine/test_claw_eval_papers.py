@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from coworkenv.agents.scripted import Script, ScriptStep
+from coworkenv.engine.auditing import examined_folder
 from coworkenv.engine.claw_eval.importing import importer
+from coworkenv.engine.claw_eval.loading import Loader
 from coworkenv.engine.episode import run_episode
 from coworkenv.engine.importing import Imported, Wanted
 from coworkenv.engine.plan import Plan
@@ -67,11 +69,49 @@ async def test_one_that_cannot_be_read_is_named_before_anything_is_played(
 ) -> None:
     found = await imported(tmp_path, scan)
     [note] = found.notes
-    assert note.startswith(f"{tmp_path / 'tasks' / 'W_documents' / SCAN} {says}")
+    assert note.startswith(f"W_documents: {SCAN} {says}")
     [refused] = await extracted(found.worlds[0], MemoryLog(), {"path": SCAN})
     assert refused.status == 503
     assert refused.error is not None
     assert refused.error.message.startswith(f"{SCAN} {says}")
+
+
+async def test_a_link_out_of_the_checkout_and_a_folder_are_no_pdf_and_are_said(tmp_path: Path) -> None:
+    folder = write_tasks(tmp_path / "tasks", "documents")
+    docs = folder / "W_documents" / "fixtures" / "docs"
+    (tmp_path / "secret.pdf").write_bytes(pdf("secret"))
+    (tmp_path / "secret.txt").write_text("secret")
+    (docs / "folder.pdf").mkdir()
+    (docs / "out.pdf").symlink_to(tmp_path / "secret.pdf")
+    (docs / "loose.PDF").symlink_to(docs / "gone")
+    (docs / "within.pdf").symlink_to(docs / "scan.pdf")
+    (docs / "scan.pdf").write_bytes(pdf("mine"))
+    (docs / "scan.pdf.txt").symlink_to(tmp_path / "secret.txt")
+    found = await importer.load(folder, Wanted(unsafe=True))
+    assert found.notes == [
+        "W_documents: fixtures/docs/folder.pdf is a folder, so it is not read.",
+        "W_documents: fixtures/docs/loose.PDF is a link that leads out, or nowhere, so it is not read.",
+        "W_documents: fixtures/docs/out.pdf is a link that leads out, or nowhere, so it is not read.",
+    ]
+    assert "secret" not in found.worlds[0].document
+    calls = ({"path": f"fixtures/docs/{name}.pdf"} for name in ("folder", "out", "within", "scan"))
+    mapped, out, within, scan = await extracted(found.worlds[0], MemoryLog(), *calls)
+    assert [(each.status, each.result and each.result["text"]) for each in (mapped, out, within, scan)] == [
+        (503, None),
+        (503, None),
+        (200, "mine"),
+        (200, "mine"),
+    ]
+    assert (await importer.load(folder, Wanted(only="X_*", unsafe=True))).notes == []
+
+
+async def test_an_audit_reads_the_pdfs_as_well(tmp_path: Path) -> None:
+    folder = write_tasks(tmp_path / "tasks", "documents") / "W_documents"
+    (folder / SCAN).write_bytes(pdf("read"))
+    _, task = await examined_folder(folder, Loader(unsafe=True))
+    assert task is not None
+    pages = {row["path"]: row["pages"] for row in task.services[0].records["documents"]}
+    assert pages[SCAN] == ["read"]
 
 
 async def test_files_that_a_checkout_lacks_are_named(tmp_path: Path) -> None:

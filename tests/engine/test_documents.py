@@ -6,13 +6,16 @@ import contextlib
 import zipfile
 from datetime import date, datetime
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl import Workbook
 
 from coworkenv.engine.documents import reading
 from coworkenv.engine.documents.bounded import Exceeded, bounded
+from coworkenv.engine.documents.captions import LONGEST, faults
 from coworkenv.engine.documents.kinds import Kind, kind_of, size_of
 from coworkenv.engine.documents.packages import UNPACKED, Unreadable
 from coworkenv.engine.documents.reading import DOCUMENTS, Missing, read
@@ -45,6 +48,16 @@ def test_cells_of_a_workbook() -> None:
     found = read("spreadsheet", xlsx(rows))
     expected = ["[sheet Stock]", "a,b", "", "1,2.5", '2026-01-05,2026-01-05 09:30:00,TRUE,"x,y"', "=1+1"]
     assert (found.text.split("\n"), found.count) == (expected, 1)
+
+
+def test_a_cell_far_below_yields_no_million_of_lines() -> None:
+    book, made = Workbook(), BytesIO()
+    sheet = book.active
+    assert sheet is not None
+    sheet["A1"], sheet["A101"], sheet["A1048576"], sheet["B1048576"] = "first", "near", "last", 1
+    book.save(made)
+    lines = read("spreadsheet", made.getvalue()).text.split("\n")
+    assert lines == ["[sheet Sheet]", "first", *[""] * 99, "near", "[1048474 empty rows]", "last,1"]
 
 
 def test_paragraphs_and_tables_of_a_document() -> None:
@@ -122,6 +135,7 @@ BAD: dict[str, tuple[Kind, bytes, str]] = {
         "entities",
     ),
     "a password": ("pdf", pdf("secret", password="rose"), "encrypted"),
+    "a bomb": ("pdf", pdf("secret", blanks=80 << 20), "takes more than a PDF may"),
     "old Office": ("spreadsheet", reading.OLD_OFFICE + bytes(600), "old Office"),
     "no XML": ("document", archive({"word/document.xml": b"no XML"}), "no XML"),
     "no document": ("document", archive({"word/other.xml": b"<a/>"}), "damaged"),
@@ -174,3 +188,24 @@ def test_work_has_its_limits() -> None:
         bounded(forever, seconds=1)
     with pytest.raises(Exceeded, match="memory"):
         bounded(lambda: len(bytearray(1 << 30)), memory=1 << 28)
+
+
+def test_captions_that_are_none_are_said(tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    (folder / "a.png.txt").mkdir(parents=True)
+    for name, data in {"b": b" \n", "c": b"\xff\xd8\xff\xe0", "d": b"a\0b", "e": b"x" * (LONGEST + 1)}.items():
+        (folder / f"{name}.png.txt").write_bytes(data)
+    (folder / "good.png.txt").write_text("A rose.")
+    (folder / "loose.png.txt").symlink_to(folder / "gone")
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "out.png.txt").symlink_to(tmp_path / "secret.txt")
+    told = [sentence.removeprefix(f"{folder}/") for sentence in faults(folder)]
+    assert told == [
+        "a.png.txt is no file, so it says nothing.",
+        "b.png.txt is empty: agents are told that there is nothing to see or hear.",
+        "c.png.txt is no text in UTF-8; agents are shown what cannot be read of it as question marks.",
+        "d.png.txt is no text in UTF-8; agents are shown what cannot be read of it as question marks.",
+        "e.png.txt has more than 4,194,304 bytes; only so many are read.",
+        "loose.png.txt is no file, so it says nothing.",
+        "out.png.txt is a link out of its folder, so it is not read.",
+    ]

@@ -177,14 +177,22 @@ def _documents(source: Source) -> dict[str, Rows]:
     base = source.path("DOCUMENTS_BASE_DIR") or source.folder
     rows: Rows = []
     for path in sorted(base.rglob("*")):
-        if path.is_file() and path.resolve().is_relative_to(source.root.resolve()):
-            rows.append({"path": path.relative_to(base).as_posix(), **_pages(path, source.pages)})
+        name: dict[str, Json] = {"path": path.relative_to(base).as_posix()}
+        if path.is_file() and _within(path, source.root):
+            rows.append({**name, **_pages(path, source)})
+        elif path.suffix.lower() == ".pdf":
+            what = "is a folder" if path.is_dir() and not path.is_symlink() else "is a link that leads out, or nowhere"
+            rows.append({**name, "pages": None, "problem": f"{what}, so it is not read."})
     return {"documents": rows}
 
 
-def _pages(path: Path, pages: Pages | None) -> dict[str, Json]:
+def _within(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def _pages(path: Path, source: Source) -> dict[str, Json]:
     text = path.with_name(path.name + ".txt")
-    if text.is_file():
+    if text.is_file() and _within(text, source.root):
         return {"pages": read_text(text).removesuffix("\f").split("\f")}
-    found = pages(path) if pages is not None and path.suffix.lower() == ".pdf" else None
+    found = source.pages(path) if source.pages is not None and path.suffix.lower() == ".pdf" else None
     return {"pages": None, "problem": found.says} if isinstance(found, Unread) else {"pages": found}

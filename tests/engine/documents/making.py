@@ -22,7 +22,8 @@ BOMB = (
 )
 
 
-def pdf(*pages: str, password: str = "") -> bytes:
+def pdf(*pages: str, password: str = "", blanks: int = 0) -> bytes:
+    """A page for each text; with `blanks`, so many of them before each text, compressed."""
     writer = PdfWriter()
     font = DictionaryObject(
         {
@@ -34,8 +35,9 @@ def pdf(*pages: str, password: str = "") -> bytes:
     for text in pages:
         page = writer.add_blank_page(300, 300)
         content = DecodedStreamObject()
-        content.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode("latin-1") if text else b"")
-        page[NameObject("/Contents")] = writer._add_object(content)
+        shown = f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode("latin-1") if text else b""
+        content.set_data(b" " * blanks + shown)
+        page[NameObject("/Contents")] = writer._add_object(content.flate_encode() if blanks else content)
         fonts = DictionaryObject({NameObject("/F1"): font})
         page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
     if password:
