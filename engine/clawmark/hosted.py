@@ -85,6 +85,10 @@ class Hosted:
         """Files that stages were to put into the workspace, and that are not there."""
         return list(dict.fromkeys(self._workspace.missing))
 
+    def refused(self) -> Json:
+        """Commands that stages and checkers asked for, and that are not supported."""
+        return list(dict.fromkeys(self._workspace.refused))
+
     def stage(self, number: int, at: int, records: Json = None) -> Json:
         """What happens at the beginning of a stage. Without `records`, on what the last call left."""
         self._enter(at, records)

@@ -20,6 +20,7 @@ from ...worlds.clawmark.verbs import Refused
 from ...worlds.records import ServiceRecords, State
 from ...worlds.service import Instant, Record, RecordEvent
 from ..foreign.doubles import doubles
+from .shell.running import Shell
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Workspace:
     changes: list[RecordEvent] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     """Files of the task's folder that were asked for, and are not there."""
+    refused: list[str] = field(default_factory=list)
+    """Commands that were asked for, and are not supported."""
 
     def records(self, service: str) -> ServiceRecords:
         return self.state[service]
@@ -91,20 +94,19 @@ class Files:
 
 
 class Sandbox:
-    """`ctx.sandbox`: of a shell, only what makes folders."""
+    """`ctx.sandbox`: the small shell."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     async def exec(self, command: str, **_: Any) -> SimpleNamespace:
-        words = command.split()
-        if words[:2] != ["mkdir", "-p"] or any(sign in command for sign in ";|&<>$`'\"\n"):
-            return SimpleNamespace(stdout="", stderr="this command is not supported", return_code=127)
         tree = self._workspace.tree()
-        for word in words[2:]:
-            tree.make(tree.path(word))
+        shell = Shell(tree, self._workspace.now)
+        done = shell.run(command)
         self._workspace.apply(tree.changes())
-        return SimpleNamespace(stdout="", stderr="", return_code=0)
+        self._workspace.refused += shell.refused
+        out, err = (each.decode(errors="replace") for each in (done.stdout, done.stderr))
+        return SimpleNamespace(stdout=out, stderr=err, return_code=done.code)
 
 
 class Email:

@@ -1,0 +1,224 @@
+"""The small shell that ClawMark's stages, checkers and agents have: what it does, and what it refuses.
+
+What a real shell would print was taken from one; where git is installed, it must read what ours wrote.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from coworkenv.engine.clawmark.shell.running import Done, Shell
+from coworkenv.worlds.clawmark.tree import ROOT, Tree
+from coworkenv.worlds.records import ServiceRecords
+from coworkenv.worlds.service import Instant
+
+NOW = Instant(datetime.fromisoformat("2026-03-01T09:00:00+08:00"), 5_000_000)
+
+
+@pytest.fixture
+def tree() -> Tree:
+    return Tree(ServiceRecords({"files": {}, "folders": {}}, {}), lambda path: b"", NOW.at)
+
+
+def run(tree: Tree, line: str) -> Done:
+    return Shell(tree, NOW).run(line)
+
+
+def said(tree: Tree, line: str) -> str:
+    done = run(tree, line)
+    assert (done.code, done.stderr) == (0, b""), done
+    return done.stdout.decode()
+
+
+def refused(tree: Tree, line: str) -> list[str]:
+    shell = Shell(tree, NOW)
+    shell.run(line)
+    return shell.refused
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("mkdir -p a/b && echo hi > a/b/x && cat a/b/x", "hi\n"),
+        ("echo one > x; echo two >> x; cat x; cat < x | head -n 1", "one\ntwo\none\n"),
+        ("cat > x << 'END'\n$a `b`\nEND\ncat x", "$a `b`\n"),
+        ("A=1; cat << END\n$A \\$A\nEND", "1 $A\n"),
+        ("mkdir d; echo 1 > d/a; cp -r d e; mv d/a f; rm -r d; find . -type f", "./e/a\n./f\n"),
+        ("mkdir d; touch d/b d/a .h; ls; ls d; ls -A", "d\na\nb\n.h\nd\n"),
+        ("touch a.md b.txt MEMORY; find . -name '*.md' -o -name 'MEM*' | head -20", "./MEMORY\n./a.md\n"),
+        ("touch a.md b.md c.txt; echo *.md", "a.md b.md\n"),
+        ("echo -n abc | md5sum", "900150983cd24fb0d6963f7d28e17f72  -\n"),
+        ("md5sum nowhere 2>/dev/null || echo none", "none\n"),
+        ("if [ -d nowhere ]; then echo yes; elif [ 1 = 1 ]; then echo one; else echo no; fi", "one\n"),
+        ("printf_is=1; false || echo $?", "1\n"),
+        ("echo 'a b' \"c  d\" e\\ f # nothing", "a b c  d e f\n"),
+        ("cd /tmp && pwd; bash -c 'cd /; pwd'; pwd", "/tmp\n/\n/tmp\n"),
+        ("echo 'exit 3' > s; bash s || echo $?", "3\n"),
+        ("echo 'set -e\nfalse\necho never' > s; sh s || echo over", "over\n"),
+        ("printf_= echo 1 2>&1 | wc -c", "2\n"),
+        ("echo 'a1\nb\nA2' | grep -in 'a[0-9]'", "1:a1\n3:A2\n"),
+        ("echo 'ab\nabab\nb' | grep -cE '^(ab)+$'", "2\n"),
+        ("echo '1\n2\n3\n4' | tail -n +3 | head -1", "3\n"),
+    ],
+)
+def test_what_it_prints(tree: Tree, line: str, says: str) -> None:
+    assert said(tree, line) == says
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("cat nowhere", "cat: nowhere: No such file or directory\n"),
+        ("echo 1 > no/where", "bash: no/where: No such file or directory\n"),
+        ("mkdir a/b", "mkdir: cannot create directory ‘a/b’: No such file or directory\n"),
+        ("cp a b", "cp: cannot stat 'a': No such file or directory\n"),
+        ("cd nowhere", "bash: cd: nowhere: No such file or directory\n"),
+    ],
+)
+def test_what_fails_says_why(tree: Tree, line: str, says: str) -> None:
+    assert run(tree, line) == Done(b"", says.encode(), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("curl http://x", "curl"),
+        ("python3 -c 1", "python3"),
+        ("echo $(date)", "a command within a command"),
+        ("echo `date`", "a command within a command"),
+        ("for a in b; do echo a; done", "`for`"),
+        ("echo a & echo b", "`&` here"),
+        ("(echo a)", "`(` here"),
+        ("ls --color", "ls --color"),
+        ("find . -exec rm {} ;", "find -exec"),
+        ("echo 'a", "a quote that does not end"),
+        ("mkdir {a,b}", "braces for several words"),
+        ("grep -P a b", "grep -P"),
+        ("echo ${a:-b}", "the variable ${a:"),
+    ],
+)
+def test_what_it_does_not_do_is_refused_and_known(tree: Tree, line: str, what: str) -> None:
+    done = run(tree, line)
+    assert done == Done(b"", f"unsupported command: {what}\n".encode(), 127)
+    assert refused(tree, line) == [what]
+    assert not tree.changes()
+
+
+# --- bounds ------------------------------------------------------------------------------------------------
+
+
+def test_a_script_that_calls_itself_ends(tree: Tree) -> None:
+    run(tree, "echo 'bash s; bash s; bash s; bash s; bash s; bash s' > s")
+    assert "unsupported" in run(tree, "bash s").stderr.decode()
+
+
+def test_files_that_double_are_bounded(tree: Tree) -> None:
+    doubled = "cat b b > a; cat a a > b; " * 20
+    assert "a file of more than 4,194,304 bytes" in refused(tree, "echo 0123456789 > b; " + doubled)
+    assert sum(record["size"] for record in tree.files.values()) < 10 << 20
+
+
+def test_a_pattern_that_would_take_for_ever_takes_a_moment(tree: Tree) -> None:
+    run(tree, f"echo {'a' * 5000} > x")
+    assert run(tree, "grep -E '(a*)*(a|a)*b' x").code == 1
+
+
+# --- sqlite3 -----------------------------------------------------------------------------------------------
+
+_MADE = "sqlite3 x.db \"CREATE TABLE t(id TEXT, n REAL); INSERT INTO t VALUES ('a;b', 1.5), ('c', NULL);\""
+
+
+def test_tables_are_kept_in_a_file(tree: Tree) -> None:
+    assert said(tree, _MADE) == ""
+    before = tree.read(f"{ROOT}/x.db")
+    assert before.startswith(b"SQLite format 3\0")
+    assert said(tree, "sqlite3 -header x.db 'SELECT * FROM t'") == "id|n\na;b|1.5\nc|\n"
+    assert said(tree, "echo '.tables\n.schema t' | sqlite3 x.db") == "t\nCREATE TABLE t(id TEXT, n REAL);\n"
+    assert tree.read(f"{ROOT}/x.db") == before
+    assert said(tree, "sqlite3 x.db 'DELETE FROM t; SELECT count(*) FROM t'") == "0\n"
+
+
+def test_the_same_statements_give_the_same_bytes(tree: Tree) -> None:
+    other = Tree(ServiceRecords({"files": {}, "folders": {}}, {}), lambda path: b"", NOW.at)
+    for each in (tree, other):
+        said(each, _MADE + "; sqlite3 x.db \"UPDATE t SET id = 'longer than it was' WHERE n > 1\"")
+    assert tree.changes() == other.changes()
+
+
+def test_time_is_virtual_and_nothing_is_drawn(tree: Tree) -> None:
+    assert (
+        said(tree, "sqlite3 x.db \"SELECT date('now'), CURRENT_TIME, strftime('%Y')\"") == "2026-03-01|01:00:05|2026\n"
+    )
+    for statement in (
+        "SELECT random()",
+        "ATTACH '/etc/passwd' AS p",
+        "VACUUM INTO '/tmp/x'",
+        "PRAGMA journal_mode=wal",
+    ):
+        done = run(tree, f'sqlite3 x.db "{statement}"')
+        assert (done.code, done.stdout) == (1, b"")
+        assert b"authoriz" in done.stderr
+
+
+def test_a_statement_without_end_is_ended(tree: Tree) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    assert run(tree, f'sqlite3 x.db "{endless}"') == Done(b"", b"Error: the statement takes too long\n", 1)
+
+
+def test_what_is_no_database_is_a_sentence(tree: Tree) -> None:
+    run(tree, "echo hello > x.db")
+    assert run(tree, "sqlite3 x.db 'SELECT 1 FROM t'").stderr.startswith(b"Error: ")
+
+
+# --- git ---------------------------------------------------------------------------------------------------
+
+_REPOSITORY = """
+mkdir -p repo/sub && cd repo
+git init
+git config user.email "ida@shop.test"
+git config user.name "Ida"
+echo 1 > a.txt; echo 2 > sub/b.txt
+git add a.txt sub
+GIT_COMMITTER_DATE="2026-01-15T10:00:00+08:00" git commit --date="2026-01-15T10:00:00+08:00" -m "first: (#1)"
+echo 3 > a.txt
+rm sub/b.txt
+git add -A
+git commit -q -m second
+git log --oneline
+"""
+
+
+def test_git_keeps_versions(tree: Tree) -> None:
+    done = said(tree, _REPOSITORY)
+    first, second = (line.split()[0] for line in reversed(done.splitlines()[-2:]))
+    assert done.splitlines()[1] == f"[master (root-commit) {first}] first: (#1)"
+    assert (
+        said(tree, f"cd repo/sub && git show {first}:a.txt && git show HEAD:a.txt && git ls-files") == "1\n3\na.txt\n"
+    )
+    log = said(tree, "cd repo && git log -1").splitlines()
+    assert log[0].startswith(f"commit {second}")
+    assert log[1:] == ["Author: Ida <ida@shop.test>", "Date:   Sun Mar 1 09:00:05 2026 +0800", "", "    second"]
+    assert run(tree, "git log").stderr.decode().startswith("fatal: not a git repository")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_itself_reads_it(tree: Tree, tmp_path: Path) -> None:
+    ours = said(tree, _REPOSITORY)
+    for folder in tree.folders:
+        (tmp_path / folder[1:]).mkdir(parents=True, exist_ok=True)
+    for path in tree.files:
+        (tmp_path / path[1:]).write_bytes(tree.read(path))
+
+    def git(*words: str) -> str:
+        command = ["git", "-c", "safe.directory=*", "-C", str(tmp_path / ROOT[1:] / "repo"), *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    git("fsck", "--strict")
+    assert git("status", "--porcelain") == ""
+    assert git("log", "--oneline", "--no-decorate") == "".join(ours.splitlines(keepends=True)[-2:])
+    assert git("log", "--no-decorate") == said(tree, "cd repo && git log")
