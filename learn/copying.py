@@ -4,7 +4,9 @@ Knows ids. Does not know what they stand for: no text, name, tool or workflow is
 knows nothing about any environment. What it can do afterwards is to say again what it has read.
 
 First short blocks, repeated once: the shortest way to the two layers that copy together. Then, with texts up to a
-demonstration's length, pieces out of a block, and values that stand behind their names, looked up by name.
+demonstration's length, pieces out of a block, and values that stand behind their names, looked up by name. Half of
+these texts are written in a few kinds of tokens, as numbers are in ten digits: where one is in them is told by several
+tokens together, and a model that looks at the one before alone loses its way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ _LENGTHS = (64, 128, 256, 512, 768)
 _TOKENS = 2048
 """Tokens of a step with long texts."""
 _PIECE = 40
+_NAME = (1, 4)
+_VALUE = (1, 8)
+_FEW = (6, 24)
 
 
 class Exercise(NamedTuple):
@@ -72,23 +77,34 @@ def lookups(rows: int, length: int, lowest: int, highest: int, generator: torch.
 
 
 def _pieces(length: int, drawn: _Drawn) -> Iterator[tuple[int, bool]]:
-    """A block, and then pieces of it without end. A piece's first token says which it is."""
-    block = drawn.tokens(drawn.number(max(8, length // 8), length // 2))
+    """A block, and then pieces of it without end. A piece's first tokens say which it is."""
+    block = drawn.text(max(8, length // 8), length // 2)
     yield from ((token, False) for token in block)
     while True:
         start = drawn.number(0, len(block) - 4)
         piece = block[start : start + drawn.number(4, _PIECE)]
         yield drawn.token(), False
-        yield from ((token, place > 0) for place, token in enumerate(piece))
+        first = known(block, start, len(piece))
+        yield from ((token, place >= first) for place, token in enumerate(piece))
+
+
+def known(block: list[int], start: int, length: int) -> int:
+    """After how many tokens it is certain that they are those from `start`; `length` if never."""
+    alike = [place for place in range(len(block)) if place != start]
+    for read in range(length):
+        alike = [place for place in alike if block[place + read : place + read + 1] == [block[start + read]]]
+        if not alike:
+            return read + 1
+    return length
 
 
 def _records(length: int, drawn: _Drawn) -> Iterator[tuple[int, bool]]:
     """Names with their values, as a record has them, and then names whose values are to be said, without end."""
-    between, behind, asks, elsewhere = drawn.tokens(4)
-    records = [
-        (drawn.tokens(drawn.number(1, 3)), drawn.tokens(drawn.number(1, 5)))
-        for _ in range(drawn.number(2, max(3, length // 16)))
-    ]
+    between, behind, asks, elsewhere = (drawn.token() for _ in range(4))
+    named = {
+        tuple(drawn.text(*_NAME)): tuple(drawn.text(*_VALUE)) for _ in range(drawn.number(2, max(3, length // 16)))
+    }
+    records = list(named.items())
     for name, value in records:
         yield from ((token, False) for token in (*name, between, *value, behind))
     while True:
@@ -103,12 +119,13 @@ def _records(length: int, drawn: _Drawn) -> Iterator[tuple[int, bool]]:
 
 
 class _Drawn:
-    """Numbers and tokens out of a generator, many at once."""
+    """Numbers and tokens out of a generator, many at once, for one row."""
 
     def __init__(self, lowest: int, highest: int, count: int, generator: torch.Generator) -> None:
         self._numbers: list[float] = []
         self._tokens: list[int] = []
         self._lowest, self._highest, self._count, self._generator = lowest, highest, count, generator
+        self._few = [self.token() for _ in range(self.number(*_FEW))] if self.number(0, 1) else []
 
     def number(self, low: int, high: int) -> int:
         """One of `low` to `high`."""
@@ -117,11 +134,16 @@ class _Drawn:
         return low + int(self._numbers.pop() * (high - low + 1))
 
     def token(self) -> int:
+        """One of all."""
         if not self._tokens:
             self._tokens = torch.randint(
                 self._lowest, self._highest, (self._count,), generator=self._generator
             ).tolist()
         return self._tokens.pop()
 
-    def tokens(self, count: int) -> list[int]:
-        return [self.token() for _ in range(count)]
+    def text(self, shortest: int, longest: int) -> list[int]:
+        """So many tokens: of all, or in this row of few kinds."""
+        length = self.number(shortest, longest)
+        if not self._few:
+            return [self.token() for _ in range(length)]
+        return [self._few[self.number(0, len(self._few) - 1)] for _ in range(length)]

@@ -5,12 +5,13 @@ and for the quick demonstration: all that is true of a large model's training is
 soon. It claims no skill beyond the environments that it was trained on.
 
 It is a `LlamaForCausalLM` with random weights, which begin in two ways like those of models that have learnt to copy.
-Such models copy by two layers working together (Olsson et al. 2022, "In-context learning and induction heads"): a head
-that looks at the token before, and another that looks for what followed the same token earlier. The first depends on
-position alone, and rotary embeddings give a model without biases hardly a way to learn it. So the attention has biases,
-and half of the heads of the first layer begin by looking at the token before. And every head begins by writing what it
-reads, a little (Trockman & Kolter 2023, "Mimetic initialization of self-attention layers"). All the rest is learnt in
-the warm-up, whatever the seed, in a minute in place of many (see `copying`).
+Such models copy by two layers working together (Olsson et al. 2022, "In-context learning and induction heads"): heads
+that look at the tokens before, and others that look for what followed the same tokens earlier. The first depend on
+position alone, and rotary embeddings give a model without biases hardly a way to learn that. So the attention has
+biases, and heads of the first layer begin by looking one, two and three tokens back: of a number like 8082, one digit
+does not tell which comes next. And every head begins by writing what it reads, a little (Trockman & Kolter 2023,
+"Mimetic initialization of self-attention layers"). All the rest is learnt in the warm-up, whatever the seed, in a
+minute in place of many (see `copying`).
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from .lexing import LENGTH
 from .models import save, weights_digest
 
 SHARPNESS = 6.0
-"""By how much a head scores the token before above its neighbours, in nats."""
+"""By how much a head scores the token that it looks at above its neighbours, in nats."""
 WRITTEN = 0.3
 """Scale of the random projection through which a head writes what it reads; 1 would leave its length as it is."""
+LOOKED_BACK = (1, 2, 3)
+"""How many tokens the heads of the first layer look back, so far as they are half of them."""
 _THETA = 10000.0
 _COPIED = 0.9
 """When so many of the tokens of short blocks are copied, longer texts follow."""
@@ -80,25 +83,26 @@ def build(seed: int, tokenizer: Any, size: Size = SIZES["pocket"]) -> LlamaForCa
         model.model.embed_tokens.weight.normal_(0.0, size.width**-0.5, generator=generator)
         for layer in model.model.layers:
             write_what_is_read(layer.self_attn, generator)
-        for head in range(size.heads // 2):
-            look_back(model.model.layers[0].self_attn, head, size.width // size.heads, generator)
+        for head, distance in enumerate(LOOKED_BACK[: (size.heads + 1) // 2]):
+            look_back(model.model.layers[0].self_attn, head, distance, size.width // size.heads, generator)
     return model
 
 
-def look_back(attention: nn.Module, head: int, width: int, generator: torch.Generator) -> None:
-    """Have a head of so many dimensions look at the token before, whatever is written there.
+def look_back(attention: nn.Module, head: int, distance: int, width: int, generator: torch.Generator) -> None:
+    """Have a head of so many dimensions look at the token so far before, whatever is written there.
 
     Rotary embeddings (Su et al. 2021) turn the query at position m by R(m) and the key at n by R(n), so biases q and k
-    alone give the score q'R(n - m)k. With k = R(1)q it is the largest, |q|², at m - n = 1. Slow rotations tell
+    alone give the score q'R(n - m)k. With k = R(d)q it is the largest, |q|², at m - n = d. Slow rotations tell
     neighbours apart hardly at all, so q lies in the faster half of them, its direction there drawn at random.
     """
     half, fast = width // 2, max(1, width // 4)
     angles = _THETA ** (-torch.arange(half, dtype=torch.float32) * 2 / width)
-    gap = float((1 - angles[:fast].cos()).sum()) / width**0.5  # of the scores at distance 1 and 2, for a q of ones
+    gap = float((1 - angles[:fast].cos()).sum()) / width**0.5  # of the scores of neighbours, for a q of ones
     turned = 2 * torch.pi * torch.rand(half, generator=generator)
     length = torch.where(torch.arange(half) < fast, (SHARPNESS / gap) ** 0.5, 0.0)
     first, second = length * turned.cos(), length * turned.sin()
-    key = (first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin())
+    cos, sin = (distance * angles).cos(), (distance * angles).sin()
+    key = (first * cos - second * sin, second * cos + first * sin)
     place = slice(head * width, (head + 1) * width)
     for projection, bias in ((attention.q_proj, (first, second)), (attention.k_proj, key)):
         assert isinstance(projection, nn.Linear)
@@ -187,7 +191,7 @@ def keep(model: LlamaForCausalLM, tokenizer: Any, folder: Path, built: int, warm
         "kind": "pocket",
         "seed": built,
         "warmup": {
-            "what": "synthetic copying: random tokens repeated, and looked up in records",
+            "what": "synthetic copying: random tokens repeated, and looked up in records, of many kinds and of few",
             "steps": warmed.steps,
             "seed": warmed.seed,
             "tokens": warmed.tokens,

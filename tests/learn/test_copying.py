@@ -1,10 +1,12 @@
 """Exercises in copying: random, and yet what is marked can be told from what stands before it."""
 
+import random
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coworkenv.learn.copying import Exercise, blocks, long_exercise, lookups, short_exercise
+from coworkenv.learn.copying import Exercise, blocks, known, long_exercise, lookups, short_exercise
 
 LOWEST, HIGHEST = 7, 1 << 40
 """So many ids that none is drawn twice by chance."""
@@ -36,6 +38,24 @@ def test_what_is_looked_up_was_read_before(seed: int, length: int) -> None:
     given = lookups(4, length, LOWEST, HIGHEST, made(seed))
     if bool(given.copied.any()):
         assert foretold(given) == 1.0
+
+
+def test_many_rows_are_of_few_kinds_of_tokens_and_many_are_not() -> None:
+    given = lookups(200, 256, LOWEST, HIGHEST, made(0))
+    kinds = [len(set(row[marks].tolist())) for row, marks in zip(given.ids, given.copied, strict=True)]
+    assert sum(count <= 24 for count in kinds) > 70
+    assert sum(count > 24 for count in kinds) > 50
+
+
+@given(st.integers(0, 1 << 30))
+def test_a_piece_is_known_where_no_other_place_begins_alike(seed: int) -> None:
+    drawn = random.Random(seed)
+    block = [drawn.randrange(3) for _ in range(40)]
+    start = drawn.randrange(36)
+    length = drawn.randint(1, 40 - start)
+    piece = block[start : start + length]
+    places = [[at for at in range(40) if block[at : at + read] == piece[:read]] for read in range(1, length + 1)]
+    assert known(block, start, length) == next((n for n, at in enumerate(places, 1) if at == [start]), length)
 
 
 @given(st.integers(0, 1 << 30), st.floats(0, 1))
