@@ -21,10 +21,12 @@ import msgspec
 
 from ...events.event import Json
 from ...worlds.clawmark.tree import ROOT
+from ...worlds.clawmark.world import SHELL
 from ...worlds.records import ServiceRecords, State
 from ...worlds.service import Instant
 from ..foreign.doubles import doubles
 from .files import answered
+from .shell.tool import commanded
 from .surface import Context, Workspace
 
 _NOTES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "TOOLS.md", "USER.md")
@@ -145,10 +147,13 @@ class Hosted:
     # --- the agent's files ---------------------------------------------------------------------------------
 
     def call(self, tool: str, args: Json, at: int, records: Json) -> Json:
-        """What a file tool answers, as JSON of a `HostedAnswer`."""
+        """What a file tool or the shell answers, as JSON of a `HostedAnswer`."""
         self._enter(at, records)
         tree = self._workspace.tree()
-        answer = answered(tool, args, tree, self._words)
+        if tool == SHELL:
+            answer = commanded(args, tree, self._workspace.now)
+        else:
+            answer = answered(tool, args, tree, self._words)
         self._workspace.apply(tree.changes())
         return {**answer, "changes": self._changes()} if self._workspace.changes else answer
 

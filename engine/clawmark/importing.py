@@ -21,9 +21,9 @@ from ..hosting import Hosted
 from ..importing import Graders, Imported, Wanted
 from .grading import grade_by_checkers
 from .host import CHECKOUTS, host
-from .loading import load_task
+from .loading import Noted, rehearse
 from .people import KIND
-from .preflight import lacking, preflight
+from .preflight import lacking, libraries, without_commands, without_files
 
 
 class ClawMark:
@@ -38,14 +38,17 @@ class ClawMark:
     async def load(self, path: Path, wanted: Wanted) -> Imported:
         setup = CHECKOUTS.name(path, wanted.unsafe)
         names = [name for name in setup.checkout.tasks() if wanted.fits(world_id(name))]
-        found = Imported(notes=[NOTICE, *preflight(setup.checkout, names)])
+        found = Imported(notes=[NOTICE, *libraries(setup.checkout, names)])
+        absent = lacking(setup.checkout, names)
         for name in names:
-            missing: list[str] = []
+            noted = Noted()
             try:
-                found.worlds.append(world_of(await load_task(setup, name, missing)))
+                task, noted = await rehearse(setup, name)
+                found.worlds.append(world_of(task))
             except ForeignFailed as failure:
                 found.problems.append(f"{world_id(name)} cannot be loaded: {failure.says}")
-            found.notes += [lacking(name, missing)] if missing else []
+            files = sorted({*absent.get(name, ()), *noted.missing})
+            found.notes += [*without_files(name, files), *without_commands(name, noted.refused)]
         return found
 
     def coworkers(self, world: World, wanted: str, options: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -16,10 +16,23 @@ from .host import Setup, worker
 from .sidecar import sidecar_of
 
 
-async def load_task(setup: Setup, name: str, missing: list[str] | None = None) -> Task:
+class Noted(msgspec.Struct, frozen=True):
+    """What stages and checkers asked for in vain in a rehearsal."""
+
+    missing: tuple[str, ...] = ()
+    """Files of the task's folder."""
+    refused: tuple[str, ...] = ()
+    """Commands of a shell."""
+
+
+async def load_task(setup: Setup, name: str) -> Task:
+    """One task, rehearsed. Raises CheckoutError, and ForeignFailed where a stage does."""
+    return (await rehearse(setup, name))[0]
+
+
+async def rehearse(setup: Setup, name: str) -> tuple[Task, Noted]:
     """One task; its stages and checkers are run with nobody acting, which tells when stages begin, and what doing
-    nothing is worth. Files that stages look for in vain are added to `missing`. Raises CheckoutError, and ForeignFailed
-    where a stage does."""
+    nothing is worth. Raises CheckoutError, and ForeignFailed where a stage does."""
     folder = str(setup.checkout.folder(name))
     sidecar = sidecar_of(name)
     async with worker(setup, name) as asked:
@@ -35,14 +48,13 @@ async def load_task(setup: Setup, name: str, missing: list[str] | None = None) -
                 (f"stage{number}", each["id"]): each for each in await asked.ask("check", part=f"stage{number}", at=0)
             }
         idle |= {("final", each["id"]): each for each in await asked.ask("check", part="final", at=0)}
-        if missing is not None:
-            missing += await asked.ask("missing")
+        noted = Noted(tuple(await asked.ask("missing")), tuple(await asked.ask("refused")))
     checkers = [
         msgspec.convert({**each, "idle": found["passed"], "raised": bool(found["raised"])}, Checker)
         for each in opened["checkers"]
         for found in [idle[each["part"], each["id"]]]
     ]
-    return Task(
+    task = Task(
         id=name,
         digest=setup.checkout.digest(name),
         start=times[0],
@@ -52,6 +64,7 @@ async def load_task(setup: Setup, name: str, missing: list[str] | None = None) -
         checkers=tuple(checkers),
         sidecar=sidecar.digest if sidecar else "",
     )
+    return task, noted
 
 
 def _time(told: str | None, before: list[datetime]) -> datetime:

@@ -29,31 +29,42 @@ _QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_
 """Older versions know only the second. It leaves no way to fetch: a checkout may name a command for that."""
 
 
-def preflight(checkout: Checkout, tasks: Sequence[str]) -> list[str]:
-    """Sentences, one for each library and each task that something is wrong with."""
+def lacking(checkout: Checkout, tasks: Sequence[str]) -> dict[str, list[str]]:
+    """By task, the files that it should have, by their paths in its folder; only tasks that lack any."""
     listed = _listed(checkout.root)
-    told = [_libraries(checkout, tasks)]
+    found: dict[str, list[str]] = {}
     for task in tasks:
         folder = checkout.folder(task)
-        told.append(lacking(task, sorted({*_absent(folder, checkout.root, listed), *_pointers(folder)})))
-    return [sentence for sentence in told if sentence]
+        files = sorted({*_absent(folder, checkout.root, listed), *_pointers(folder)})
+        found |= {task: files} if files else {}
+    return found
 
 
-def lacking(task: str, files: Sequence[str]) -> str:
-    """The sentence for the files, by their paths in the task's folder, that a task lacks; empty where there is none."""
-    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    names = ", ".join(files[:_SHOWN])
-    return f"{world_id(task)}: the checkout lacks {names}{more}; nobody can read what is not there" if files else ""
+def without_files(task: str, files: Sequence[str]) -> list[str]:
+    """The sentence for a task that lacks files, if it does."""
+    says = "the checkout lacks {}; nobody can read what is not there"
+    return [f"{world_id(task)}: {says.format(_some(files))}"] if files else []
 
 
-def _libraries(checkout: Checkout, tasks: Sequence[str]) -> str:
+def without_commands(task: str, commands: Sequence[str]) -> list[str]:
+    """The sentence for a task whose code asks a shell for what it does not do here, if it does."""
+    says = "its code asks for commands that are not done here ({}); what they would have done is not there"
+    return [f"{world_id(task)}: {says.format(_some(commands))}"] if commands else []
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def libraries(checkout: Checkout, tasks: Sequence[str]) -> list[str]:
+    """The sentence for libraries that reading takes and that are not installed, if there are any."""
     there = {named(path.name) for task in tasks for path in _files(checkout.folder(task))}
     taken = [LIBRARIES[kind] for kind in LIBRARIES if kind in there]
     taken += [name for name in _CHECKERS if name not in taken and _used(name, checkout, tasks)]
     absent = [name for name in taken if find_spec(name) is None]
-    if not absent:
-        return ""
-    return f"without {', '.join(absent)}, agents cannot read all documents, and checkers may fail; type: {INSTALL}"
+    says = f"without {', '.join(absent)}, agents cannot read all documents, and checkers may fail; type: {INSTALL}"
+    return [says] if absent else []
 
 
 def _used(name: str, checkout: Checkout, tasks: Sequence[str]) -> bool:

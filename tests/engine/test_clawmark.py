@@ -9,6 +9,7 @@ import os
 import shutil
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from coworkenv.engine.clawmark.people import KIND, StageUser, user
 from coworkenv.engine.episode import Episode, run_episode
 from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import verify
+from coworkenv.events.event import ToolReturned
 from coworkenv.events.memory import MemoryLog
 from coworkenv.worlds.clawmark import Task, find_checkout, world_of
 from coworkenv.worlds.clawmark.turns import turns
@@ -93,6 +95,39 @@ async def test_each_stages_checkers_see_the_workspace_as_it_was_then(setup: Setu
     assert [each.id for each in verdicts.verdicts if not each.passed] == ["raises"]
     assert verdicts.score == verdicts.declared == Decimal("7.5") / 8
     assert verdicts.lift == Decimal("5.5") / 8
+
+
+async def test_what_a_stage_brings_is_there_before_the_agents_first_call(setup: Setup) -> None:
+    """Also of an agent that does not wait to be told."""
+    task, log = await load_task(setup, "shop/task1"), MemoryLog()
+    hasty = Script(
+        [
+            ScriptStep(call="list_files", args={"path": "/workspace"}),
+            ScriptStep(call="mail_list", args={"address": "clerk@shop.test"}),
+        ]
+    )
+    episode = await played(log, task, hasty)
+    files, mails = (event.body.result for event in agents(episode))
+    assert "/workspace/AGENTS.md" in [each["path"] for each in files["files"]]
+    assert len(mails["messages"]) == 1
+
+
+async def test_an_agent_has_the_shell(setup: Setup) -> None:
+    task, log = await load_task(setup, "shop/task1"), MemoryLog()
+    lines = ("mkdir -p output && echo 12 roses > output/report.txt; ls output", "cat output/report.txt; curl x", None)
+    calls = (ScriptStep(call="shell", args={"command": line}) for line in lines)
+    episode = await played(log, task, Script([ScriptStep(wait="user"), *calls, ScriptStep(ask="user", text="Done.")]))
+    first, second, wrong = (event.body for event in agents(episode))
+    assert first.result == {"code": 0, "stdout": "report.txt\n"}
+    assert second.result == {"code": 127, "stdout": "12 roses\n", "stderr": "unsupported command: curl\n"}
+    assert wrong.error.message == "`command` must be a text."
+    assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
+    assert next(each for each in (await graded(setup, task, episode)).verdicts if each.id == "report").passed
+
+
+def agents(episode: Episode) -> list[Any]:
+    """What its calls returned."""
+    return [each for each in episode.events if each.actor == "agent" and isinstance(each.body, ToolReturned)]
 
 
 async def test_a_grade_is_written_once(setup: Setup) -> None:

@@ -141,14 +141,24 @@ async def test_what_answered_is_in_the_log_and_other_captions_are_not_gone_on_wi
 
 async def test_what_a_checkout_lacks_is_said_before_anything_is_played(setup: Setup) -> None:
     root, folder = setup.checkout.root, setup.checkout.folder("shop/task1")
-    assert preflight.preflight(setup.checkout, ["shop/task1"]) == []
+    assert preflight.lacking(setup.checkout, ["shop/task1"]) == {}
     (folder / INPUT / "rose.png").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
     (folder / "inject" / "stage1" / "late.csv").unlink()
     found = await importer.load(root, Wanted(unsafe=True))
     lacking = [note for note in found.notes if "lacks" in note]
     assert [note.partition(";")[0] for note in lacking] == [
-        "clawmark.shop.task1: the checkout lacks assets/input/rose.png",
-        "clawmark.shop.task1: the checkout lacks inject/stage1/late.csv",
+        "clawmark.shop.task1: the checkout lacks assets/input/rose.png, inject/stage1/late.csv",
+    ]
+
+
+async def test_commands_that_stages_ask_for_in_vain_are_said_before_anything_is_played(setup: Setup) -> None:
+    path = setup.checkout.folder("shop/task1") / "task.py"
+    asked = 'exec("mkdir -p /workspace/output")'
+    path.write_text(path.read_text().replace(asked, f'exec("ffmpeg -i a")\n    await ctx.sandbox.{asked}'))
+    found = await importer.load(setup.checkout.root, Wanted(unsafe=True))
+    assert [note for note in found.notes if "commands" in note] == [
+        "clawmark.shop.task1: its code asks for commands that are not done here (ffmpeg); "
+        "what they would have done is not there"
     ]
 
 
@@ -160,8 +170,8 @@ def test_git_knows_what_is_not_there(setup: Setup) -> None:
         subprocess.run(["git", "-C", str(root), *command], check=True, capture_output=True)
     for file in (setup.checkout.folder("shop/task1") / INPUT).glob("*.pdf"):
         file.unlink()
-    [told] = preflight.preflight(setup.checkout, ["shop/task1"])
-    assert "lacks assets/input/order.pdf, assets/input/scan.pdf;" in told
+    [told] = preflight.lacking(setup.checkout, ["shop/task1"]).values()
+    assert told == ["assets/input/order.pdf", "assets/input/scan.pdf"]
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
@@ -186,13 +196,13 @@ def test_git_is_not_made_to_fetch_by_a_checkout(setup: Setup, monkeypatch: pytes
         ("protocol.ext.allow", "always"),
     ):
         git("config", name, value)
-    assert preflight.preflight(setup.checkout, ["shop/task1"]) == []
+    assert preflight.lacking(setup.checkout, ["shop/task1"]) == {}
     assert not mark.exists()
 
 
 def test_a_library_that_is_missing_is_named(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "find_spec", lambda name: None)
-    [told] = preflight.preflight(setup.checkout, ["shop/task1"])
+    [told] = preflight.libraries(setup.checkout, ["shop/task1"])
     assert told.startswith("without pypdf, openpyxl, ")
     assert told.endswith("pip install 'coworkenv[documents]'")
 

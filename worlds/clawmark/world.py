@@ -22,10 +22,12 @@ from .sheets import SHEETS
 from .task import Task, from_document
 from .tree import NAME as FILES
 
-HOST, USER, STAGES, STAGE = "clawmark", "user", "stages", "stage"
+HOST, USER, STAGES, STAGE, SHELL = "clawmark", "user", "stages", "stage", "shell"
 TURN = 7_200_000_000
 """Upstream's limit of the agent's turn in a stage."""
 _CALL = 500_000
+_AT_ONCE = 1
+"""A stage's latency: what it puts before an agent is there before the agent's first call is answered."""
 _DECISIONS = 100
 """Of a stage."""
 
@@ -37,6 +39,12 @@ def _tool(name: str, description: str, reads: bool = False, optional: Sequence[s
     schema: dict[str, Json] = {"type": "object", "properties": properties, "required": required}
     return Tool(name=name, description=description, schema=schema, reads=reads)
 
+
+_SHELL = (
+    "A small shell, in /workspace at each call. It has mkdir, touch, cp, mv, rm, ls, find, cat (also <<), echo, head, "
+    "tail, wc, grep, md5sum, sha256sum, sqlite3, and git init, add, commit, log, show COMMIT:FILE; with | > >> && || "
+    "and if. Nothing else runs here: no Python, no loops, no network."
+)
 
 FILE_TOOLS = (
     _tool("list_files", "All files in a folder and in those in it, with their sizes.", True, path=_PATH),
@@ -50,6 +58,7 @@ FILE_TOOLS = (
     ),
     _tool("view_picture", "Look at a picture, if you can be shown any: PNG, JPEG, GIF or WebP.", True, path=_PATH),
     _tool("write_file", "Write a text file, and the folders that it takes.", path=_PATH, text={"type": "string"}),
+    _tool(SHELL, _SHELL, command={"type": "string", "description": "One line or several, as for bash."}),
 )
 _STAGE = _tool(STAGE, "What happens at the beginning of a stage.", number={"type": "integer"})
 
@@ -81,6 +90,7 @@ def world_of(task: Task) -> World:
         },
         personas={USER: Persona(text="", language="en", rounds=stages, suffix=task.briefing)},
         call=_CALL,
+        latencies={STAGE: _AT_ONCE},
         deadline=last + (stages + 1) * TURN,
         on_text="round",
         talks=False,
