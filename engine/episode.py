@@ -22,7 +22,7 @@ from . import wall
 from .branching import branch
 from .effects import Effects, Journal
 from .failing import TRACEBACK
-from .hosting import host_of
+from .hosting import NoCode, host_of
 from .inheritance import known
 from .kernel import Kernel
 from .leases import take
@@ -48,6 +48,8 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True):
     events: Sequence[Event]
     failure: str | None = None
     """The traceback of the first actor that failed: in no event, and kept beside the log at its `actor.failed`."""
+    codeless: bool = False
+    """It is suspended for lack of foreign code, which somebody has to name."""
 
 
 def plan_row(plan: Plan) -> StreamRow:
@@ -187,12 +189,12 @@ async def conclude(
     nursery in a group.
     """
     status: Literal["ended", "suspended"] = "suspended"
-    reason, failure = "interrupted", None
+    reason, failure, codeless = "interrupted", None, False
     try:
         await rest
         status, reason = "ended", kernel.reason or ""
     except Unavailable as unavailable:
-        reason = str(unavailable)
+        reason, codeless = str(unavailable), isinstance(unavailable, NoCode)
     except Exception as error:
         reason, failure = f"{type(error).__name__}: {error}", error
     finally:
@@ -206,7 +208,14 @@ async def conclude(
                 failure = failure or error
             else:
                 failure = failure or appender.untold
-    episode = Episode(id=stream, status=status, reason=reason, events=kernel.events, failure=kernel.failure)
+    episode = Episode(
+        id=stream,
+        status=status,
+        reason=reason,
+        events=kernel.events,
+        failure=kernel.failure,
+        codeless=codeless,
+    )
     return episode, failure
 
 

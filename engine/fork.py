@@ -43,7 +43,7 @@ async def fork_episode(
     again is the same episode: it is gone on with, or returned as it is.
 
     Raises EpisodeError if there is no such event, if the changes cannot be made there, or if executing the prefix does
-    not give what the log holds.
+    not give what the log holds; NoCode or Differs if foreign code that the episode takes is not to be had or differs.
     """
     changes = normalise(dict(changes))[0]
     row = log.row(stream)
@@ -59,7 +59,7 @@ async def fork_episode(
     episode: Episode | None = None
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
-        recorder = Comparing(raw)
+        recorder, host = Comparing(raw), host_of(plan.world, nursery)
         kernel = Kernel(
             plan.world,
             plan.started(),
@@ -67,7 +67,7 @@ async def fork_episode(
             recorder,
             Effects(nursery),
             known(log, row.id, events),
-            host_of(plan.world, nursery),
+            host,
         )
         try:
             await execute(kernel, forks_of(events), min(at, _last_before_end(events)), perform)
@@ -76,6 +76,8 @@ async def fork_episode(
             name = fork_id(forked)
             _check(kernel, changed)
             if not _holds(log, name):
+                if host is not None:
+                    await host.catch_up()  # Without its code, or with other code, there is no fork.
                 kernel.asking.journal = known(log, row.id, events, last)
                 episode, failure = await _go_on(log, _fork_row(row, name, changes), kernel, recorder, forked, changed)
         except Divergence as difference:

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import msgspec
 import trio
 
+from ..agents.agent import Unavailable
 from ..events.codec import to_json
 from ..events.event import EffectRequested, EffectResolved, Event, Json, ToolCalled
 from ..worlds.foreign import HostedAnswer, HostedCall
@@ -60,6 +61,10 @@ class Hosting(Protocol):
     def host(self, wanted: dict[str, Json]) -> AbstractAsyncContextManager[Hosted]:
         """The code that a world's `host` speaks of. Raises Unavailable where it cannot be had here, or not now."""
         ...
+
+
+class NoCode(Unavailable):
+    """A world's foreign code is not to be had, before it has answered anything: somebody has to name it."""
 
 
 class Unhosted(Exception):
@@ -134,9 +139,13 @@ class Driven:
         return await hosted.call(call)
 
     async def catch_up(self) -> Hosted:
-        """The code, when it has done all that the log answers. Raises Differs at the first answer that is another."""
+        """The code, when it has done all that the log answers. Raises Differs at the first answer that is another, and
+        NoCode where there is none to be had."""
         if self._hosted is None:
-            self._hosted = await self._nursery.start(self._serve)
+            try:
+                self._hosted = await self._nursery.start(self._serve)
+            except Unavailable as unavailable:
+                raise NoCode(str(unavailable)) from unavailable
         hosted: Hosted = self._hosted
         for number, (call, answer) in enumerate(self._behind, 1):
             found = await hosted.call(call)

@@ -6,7 +6,8 @@ Does not know any benchmark, nor which there are (`importers`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -28,6 +29,9 @@ from .judging import JudgeOptions
 from .plan import EpisodeError, document_of
 
 Specifications: TypeAlias = Mapping[str, Json]
+OURS = "coworkenv"
+_FORMAT = re.compile(r'\{"environment":"([^"/]+)/')
+"""How the document of a world begins: its canonical JSON has this key first."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +63,8 @@ class Graders(msgspec.Struct, frozen=True, kw_only=True):
     """The checkout whose code grades, and whom it may ask."""
 
     path: Path
+    others: tuple[Path, ...] = ()
+    """Checkouts of other benchmarks, for episodes of theirs. An importer is given none."""
     judge: JudgeOptions | None = None
     perform: Perform | None = None
     """Asks the judge."""
@@ -112,6 +118,12 @@ def players(world: World, wanted: str, options: Specifications) -> dict[str, Act
     return build_coworkers(world, own)
 
 
+def benchmark_of(document: str) -> str:
+    """The benchmark whose task the document of a world is; empty for an environment of ours."""
+    found = _FORMAT.match(document)
+    return "" if found is None or found[1] == OURS else found[1]
+
+
 async def grade_foreign(log: Log, stream: str, graders: Graders) -> Graded | None:
     """Grade an episode by the code of the checkout that `graders` name; None where it is no imported task's.
 
@@ -123,11 +135,16 @@ async def grade_foreign(log: Log, stream: str, graders: Graders) -> Graded | Non
     importer = importer_named(str(format_).partition("/")[0])
     if importer is None:
         return None
-    if not importer.recognises(graders.path):
-        found = importer_of(graders.path)
-        what = f"a checkout of {found.name}" if found is not None else "no checkout of a benchmark"
-        raise EpisodeError(f"episode {row.id} is of {importer.name}, and {graders.path} is {what}")
-    return await importer.grade(log, row.id, graders)
+    path = next((path for path in (graders.path, *graders.others) if importer.recognises(path)), None)
+    if path is None:
+        told = " and ".join(f"{path} is {_what(path)}" for path in (graders.path, *graders.others))
+        raise EpisodeError(f"episode {row.id} is of {importer.name}, and {told}")
+    return await importer.grade(log, row.id, msgspec.structs.replace(graders, path=path, others=()))
+
+
+def _what(path: Path) -> str:
+    found = importer_of(path)
+    return f"a checkout of {found.name}" if found is not None else "no checkout of a benchmark"
 
 
 async def graded_or_not(log: Log, stream: str, graders: Graders) -> tuple[Graded | None, str]:
@@ -148,9 +165,13 @@ def checkout_importer(path: Path) -> Importer:
     return found
 
 
-def use_checkout(path: Path, unsafe: bool) -> None:
-    """Let this process run the code of a benchmark's checkout, where its worlds have services that only that code
-    answers. Raises CheckoutError."""
-    importer = checkout_importer(path)
-    if isinstance(importer, Hosting):
-        importer.use(path, unsafe)
+def use_checkouts(paths: Sequence[Path], unsafe: bool) -> None:
+    """Let this process run the code of benchmarks' checkouts, one of each, where its worlds have services that only
+    that code answers. Raises CheckoutError."""
+    named: dict[str, Path] = {}
+    for path in paths:
+        importer = checkout_importer(path)
+        if (other := named.setdefault(importer.name, path)) != path:
+            raise CheckoutError(f"{other} and {path} are both checkouts of {importer.name}; name one of them")
+        if isinstance(importer, Hosting):
+            importer.use(path, unsafe)

@@ -19,7 +19,7 @@ from ..events.event import ToolCalled, ToolReturned
 from ..events.log import Log
 from .episode import Episode, run_episode
 from .grading import Graded, grade_episode
-from .importing import Graders, graded_or_not
+from .importing import Graders, benchmark_of, graded_or_not
 from .plan import EpisodeError, Plan, agent_name
 from .recording import Divergence
 
@@ -44,6 +44,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """None where there is no grader, or the episode has not ended."""
     ungraded: str = ""
     """Why a benchmark's own grader gave none."""
+    benchmark: str = ""
+    """Whose task it is; empty for an environment of ours."""
 
 
 async def rollout(
@@ -145,4 +147,5 @@ def result_of(plan: Plan, episode: Episode, grade: Graded | None) -> Result:
         calls=len(calls),
         unavailable=tuple(missing),
         grade=grade,
+        benchmark=benchmark_of(plan.world.document),
     )

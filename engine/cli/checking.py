@@ -22,7 +22,8 @@ from ...worlds.reading import read_environment
 from ...worlds.world import World
 from ..differing import changes
 from ..grading import Graded, grade_episode
-from ..importing import graded_or_not, use_checkout
+from ..importing import benchmark_of, graded_or_not, use_checkouts
+from ..plan import document_of
 from ..printable import brief, printable
 from ..replay import Verified, verify
 from .failures import Told, sentences, single
@@ -30,7 +31,7 @@ from .graders import code_options, grader_options, graders_of
 from .interrupts import run_until_interrupted
 from .options import all_option, chosen, json_option, log_option, opened, pairs, value_of
 from .places import only_one
-from .results import SHORT, grade_text, name_of
+from .results import SHORT, grade_text, name_of, no_grader
 from .screen import Screen, print_json, say, screen
 
 _MEASURE = Console(width=100)
@@ -48,7 +49,7 @@ def verify_(
     names: tuple[str, ...],
     everything: bool,
     foreign: bool,
-    graders: str | None,
+    graders: tuple[str, ...],
     unsafe: bool,
     log_path: str,
     as_json: bool,
@@ -63,10 +64,9 @@ def verify_(
     coworkenv verify --all --foreign --graders tau2-bench/
     """
     out = screen()
-    if graders is not None and not foreign:
+    if graders and not foreign:
         raise Told("--graders names the code that is to be driven again; add --foreign")
-    if graders is not None:
-        use_checkout(Path(graders), unsafe)
+    use_checkouts([Path(each) for each in graders], unsafe)
     with opened(log_path) as log:
         rows = chosen(log, names, everything)
         verdicts: list[Verified] = []
@@ -164,7 +164,7 @@ def grade(
     names: tuple[str, ...],
     everything: bool,
     other: str | None,
-    graders: str | None,
+    graders: tuple[str, ...],
     judge: str | None,
     unsafe: bool,
     base_url: str | None,
@@ -182,7 +182,7 @@ def grade(
     coworkenv grade --all --graders claw-eval/ --judge gpt-5
     """
     out = screen()
-    if other is not None and graders is not None:
+    if other is not None and graders:
         raise Told("give either --with or --graders: a grade is by the one or by the other")
     wanted = {name: value_of(value) for name, value in pairs(options, "an option").items()}
     foreign = graders_of(graders, judge, {**({"url": base_url} if base_url else {}), **wanted}, unsafe)
@@ -204,10 +204,14 @@ def grade(
                         plain = {"graded": graded is not None, "grade": msgspec.to_builtins(graded)}
                         print_json({"episode": row.id, **plain, **({"says": why} if why else {})})
                     else:
-                        say_grade(out, row, graded, why)
+                        say_grade(out, row, graded, why or ("" if graded else _lacks(log, row)))
 
         run_until_interrupted(work)
     return int(failed)
+
+
+def _lacks(log: Log, row: StreamRow) -> str:
+    return no_grader(benchmark_of(document_of(list(log.read(row.id, 0, 1)))))
 
 
 def _checks_of(other: str | None) -> Callable[[StreamRow], World | None]:

@@ -23,7 +23,7 @@ from ..plan import document_of, world_from
 from ..printable import printable
 from ..replay import state_after
 from .failures import Told
-from .graders import grader_options, graders_of
+from .graders import grader_options, graders_of, with_graders
 from .interrupts import run_until_interrupted
 from .options import SEED, SEQ, json_option, log_option, opened, pairs, value_of
 from .results import SHORT, grade_text
@@ -51,7 +51,7 @@ def fork(
     coworkers: tuple[str, ...],
     messages: tuple[str, ...],
     settings: tuple[str, ...],
-    graders: str | None,
+    graders: tuple[str, ...],
     judge: str | None,
     unsafe: bool,
     log_path: str,
@@ -98,7 +98,8 @@ def fork(
         verdict,
     )
     if episode.status == "suspended":
-        say(out, printable(episode.reason), "\nGo on with it: ", (f"coworkenv resume {episode.id[:SHORT]}", "cyan"))
+        again = f"coworkenv resume {episode.id[:SHORT]}{with_graders(graders)}"
+        say(out, printable(episode.reason), "\nGo on with it: ", (again, "cyan"))
     if why:
         say(out, ("not graded: ", "bold yellow"), printable(why))
     say(out, "What came of it: ", (f"coworkenv diff {row.id[:SHORT]} {episode.id[:SHORT]}", "cyan"))

@@ -94,7 +94,7 @@ def demos(
     twins: bool,
     only: str | None,
     concurrency: int,
-    graders: str | None,
+    graders: tuple[str, ...],
     judge: str | None,
     unsafe: bool,
     out: Path,

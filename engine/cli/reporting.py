@@ -22,6 +22,8 @@ from .results import name_of
 from .screen import print_json, say, screen
 from .tables import print_table
 
+_GRADE = "`coworkenv grade --all` gives them one, with `--graders CHECKOUT` where they are a benchmark's."
+
 
 @click.command(short_help="Tell who stands where, by all grades.")
 @click.option("--environment", "-e", metavar="GLOB", help="Only environments (id or id@twin) that match.")
@@ -80,7 +82,7 @@ def report(environment: str | None, agent: str | None, k: int | None, log_path: 
     if missing := sum(each.missing for each in found):
         say(out, (f"{missing} trials are missing, and count as 0.", "yellow"))
     if without:
-        say(out, (f"{without} episodes have no grade; `coworkenv grade` gives them one.", "yellow"))
+        say(out, (f"{without} episodes have no grade; {_GRADE}", "yellow"))
     if not found and not without:
         say(out, "No episodes.")
     return 0

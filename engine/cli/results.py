@@ -5,7 +5,8 @@ Knows results and how they read. Does not know how they came about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -163,22 +164,46 @@ def say_summary(console: Screen, results: Sequence[Result], whole: bool = True) 
     """The table, the figures of each agent, and what was not graded or could not be done."""
     print_results(console, results)
     for agent, figures in summary(results, whole)["agents"].items():
-        say(console, (f"{printable(agent)}  ", "bold"), *_words(figures))
+        own = [result for result in results if result.agent == agent]
+        say(console, (f"{printable(agent)}  ", "bold"), *_words(figures, own))
     missing = dict.fromkeys(name for result in results for name in result.unavailable)
     if missing:
         say(console, ("Tools that are not available here were called: ", "yellow"), printable(", ".join(missing)))
 
 
-_WITHOUT_GRADE = {
-    "not_graded": "ended in environments that have no grader of their own",
-    "suspended": "suspended",
-    "error": "could not be played",
-}
+def no_grader(benchmark: str) -> str:
+    """Why an episode of a benchmark's task, or of an environment of ours, has no grade."""
+    return f"it is {_of(benchmark, 1)}" if benchmark else "this environment has no grader of its own"
 
 
-def _words(figures: Mapping[str, Any]) -> list[str | tuple[str, str]]:
+def _of(benchmark: str, many: int) -> str:
+    return f"{'a task' if many == 1 else 'tasks'} of {benchmark}, whose own code grades: add --graders CHECKOUT"
+
+
+def _ended(benchmark: str, many: int) -> str:
+    if not benchmark:
+        return "ended in environments that have no grader of their own"
+    return f"{'is' if many == 1 else 'are'} {_of(benchmark, many)}"
+
+
+def _without(figures: Mapping[str, Any], results: Sequence[Result]) -> Iterator[str]:
+    """How many episodes have no grade, and why."""
+    ended = [result for result in results if result.status == "ended" and result.grade is None]
+    refused = sum(bool(result.ungraded) for result in ended)
+    for benchmark, many in Counter(result.benchmark for result in ended if not result.ungraded).items():
+        yield f"{many} {_ended(benchmark, many)}"
+    for count, words in (
+        (refused, "not graded by their benchmark's code"),
+        (figures["suspended"], "suspended"),
+        (figures["error"], "could not be played"),
+    ):
+        if count:
+            yield f"{count} {words}"
+
+
+def _words(figures: Mapping[str, Any], results: Sequence[Result]) -> list[str | tuple[str, str]]:
     """The figures of one agent in a sentence: scores, then how many have none and why."""
-    without = [f"{figures[name]} {words}" for name, words in _WITHOUT_GRADE.items() if figures[name]]
+    without = list(_without(figures, results))
     failed = f"   {figures['failed']} ended by a failure of the agent or a coworker" if figures["failed"] else ""
     if figures["mean"] is None:
         return [(f"none graded: {', '.join(without)}", "yellow"), (failed, "red")]

@@ -26,12 +26,12 @@ from ..plan import EpisodeError, Plan, agent_name, check_agent, episode_id, plan
 from ..printable import printable
 from ..rollouts import Result, graded_result, result_of, rollout, side_by_side
 from .failures import Told, sentences, single
-from .graders import JUDGES, grader_options, graders_of
+from .graders import JUDGES, grader_options, graders_of, with_graders
 from .interrupts import Interrupted, run_until_interrupted
 from .options import all_option, chosen, episode_options, json_option, log_option, opened, pairs, value_of, whole
 from .places import find
 from .results import SHORT, name_of, plain, result_line, say_summary, summary
-from .root import INTERRUPTED, warn
+from .root import BAD_INPUT, INTERRUPTED, warn
 from .screen import Screen, print_json, say, screen
 
 MANY = 60
@@ -75,7 +75,7 @@ def run(
     only: str | None,
     concurrency: int,
     mode: Literal["sane", "upstream"] | None,
-    graders: str | None,
+    graders: tuple[str, ...],
     judge: str | None,
     unsafe: bool,
     durability: Literal["batch", "each"],
@@ -112,7 +112,7 @@ def run(
         async def work(finished: Callable[[Result], None]) -> None:
             await rollout(plans, log, concurrency=concurrency, finished=finished, graders=grading)
 
-        code = perform(log, work, order, ended, as_json, "`coworkenv run` with the same words, or")
+        code = perform(log, work, order, ended, as_json, "`coworkenv run` with the same words, or", graders)
     return code or int(bool(found.problems))
 
 
@@ -187,13 +187,15 @@ def resume(
     everything: bool,
     base_url: str | None,
     concurrency: int,
-    graders: str | None,
+    graders: tuple[str, ...],
     judge: str | None,
     unsafe: bool,
     log_path: str,
     as_json: bool,
 ) -> int:
     """Go on with episodes where their log ends. Nothing that the log answers is asked again.
+
+    Exit code 1 if one does not end, and 2 if all that they lack is a benchmark's code, which --graders names.
 
     \b
     coworkenv resume --all
@@ -208,15 +210,26 @@ def resume(
             say(screen(), "No episode is suspended.")
             return 0
 
+        codeless: set[str] = set()
+        results: list[Result] = []
+
         async def work(finished: Callable[[Result], None]) -> None:
-            await side_by_side([partial(_resumed, log, row, ask, grading) for row in rows], concurrency, finished)
+            going = [partial(_resumed, log, row, ask, grading, codeless) for row in rows]
+            results.extend(await side_by_side(going, concurrency, finished))
 
-        return perform(log, work, {row.id: place for place, row in enumerate(rows)}, set(), as_json)
+        order = {row.id: place for place, row in enumerate(rows)}
+        code = perform(log, work, order, set(), as_json, graders=graders)
+    return BAD_INPUT if code == 1 and not any(_failed(each) for each in results if each.id not in codeless) else code
 
 
-async def _resumed(log: Log, row: StreamRow, ask: Perform | None, graders: Graders | None) -> Result:
+async def _resumed(
+    log: Log, row: StreamRow, ask: Perform | None, graders: Graders | None, codeless: set[str]
+) -> Result:
+    """Adds to `codeless` an episode that nobody has named the code for."""
     try:
         episode = await resume_episode(log, row.id, ask)
+        if episode.codeless:
+            codeless.add(row.id)
         plan = plan_of(episode.events)
         if episode.status != "ended":
             return result_of(plan, episode, None)
@@ -243,10 +256,12 @@ def perform(
     kept: set[str],
     as_json: bool,
     again: str = "",
+    graders: Sequence[str] = (),
 ) -> int:
     """Do work that gives results into a log that is being written to; tell them as they come, and what they come to.
 
-    `order` has the ids of all episodes in the order of the table, `kept` those that had ended before.
+    `order` has the ids of all episodes in the order of the table, `kept` those that had ended before; `graders` are the
+    checkouts that were named.
     """
     out, count = screen(), len(order)
     results: list[Result] = []
@@ -281,12 +296,16 @@ def perform(
     elif results:
         say_summary(out, results, whole=not stopped)
     if not as_json:
-        _say_next(out, results, kept)
+        _say_next(out, results, kept, graders)
     if stopped:
         warn(f"stopped: {_progress(log, order)}.")
-        warn(f"To go on: {again} `coworkenv resume --all`.".replace("  ", " "))
+        warn(f"To go on: {again} `coworkenv resume --all{with_graders(graders)}`.".replace("  ", " "))
         return INTERRUPTED
-    return int(any(result.status != "ended" or result.ungraded for result in results))
+    return int(any(map(_failed, results)))
+
+
+def _failed(result: Result) -> bool:
+    return result.status != "ended" or bool(result.ungraded)
 
 
 def _progress(log: Log, order: Mapping[str, int]) -> str:
@@ -321,7 +340,7 @@ def _telling(out: Screen, count: int, as_json: bool) -> Iterator[Callable[[Resul
         yield tell
 
 
-def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
+def _say_next(out: Screen, results: Sequence[Result], kept: set[str], graders: Sequence[str]) -> None:
     """What was kept, what stopped and why, and what to type next."""
     again = sum(result.id in kept for result in results)
     if again:
@@ -332,7 +351,7 @@ def _say_next(out: Screen, results: Sequence[Result], kept: set[str]) -> None:
         many = sum(result.reason == reason for result in results)
         say(out, (f"{many} suspended: ", "bold yellow"), printable(reason))
     if any(result.status == "suspended" for result in results):
-        say(out, "Go on with them: ", ("coworkenv resume --all", "cyan"))
+        say(out, "Go on with them: ", (f"coworkenv resume --all{with_graders(graders)}", "cyan"))
     ungraded = Counter(result.ungraded for result in results if result.ungraded)
     for why, many in list(ungraded.items())[:REASONS]:
         say(out, (f"{many} not graded: ", "bold yellow"), printable(why))

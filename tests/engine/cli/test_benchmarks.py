@@ -118,16 +118,20 @@ def test_episodes_of_two_who_act_are_forked_and_go_on(cli, checkout, unsafe):
     assert [each["grade"]["score"] for each in graded] == ["1", "0"]
 
 
-def test_an_episode_whose_checkout_is_nowhere_is_suspended_with_what_to_do(cli, checkout, unsafe, monkeypatch):
+def test_what_takes_a_checkout_that_is_nowhere_is_refused_with_what_to_do(cli, checkout, unsafe, unnamed, monkeypatch):
     path = checkout("tau2")
     [result, _] = cli("run", path, "--agent", "oracle", "--only", "tau2.library.lend", *unsafe, "--json").values
-    monkeypatch.setattr(tau2_host.CHECKOUTS, "current", None)
-    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", "--json").values[0]
-    assert (forked["status"], tau2_host.CHECKOUTS.variable in forked["reason"]) == ("suspended", True)
+    unnamed()
+    fork = ("fork", result["id"], "--at", "4", "--seed", "7")
+    refused = cli(*fork)
+    assert (refused.code, refused.out, tau2_host.CHECKOUTS.variable in refused.err) == (2, "", True)
+    assert "add --graders CHECKOUT" in refused.err
+    assert [row["id"] for row in cli("list", "--json").values] == [result["id"]]
+    assert cli("verify", result["id"], "--foreign").code == 2
     if unsafe:
         return  # Named by the environment, it would need a sandbox.
     monkeypatch.setenv(tau2_host.CHECKOUTS.variable, str(path))
-    assert cli("resume", forked["id"], "--json").values[0]["status"] == "ended"
+    assert cli(*fork, "--json").values[0]["status"] == "ended"
 
 
 @pytest.mark.parametrize("name", ["clawmark", "tau2"])
@@ -142,11 +146,7 @@ def test_a_checkout_is_named_alike_wherever_its_code_is_wanted_again(cli, checko
     assert "add --graders CHECKOUT" in refused.values[0]["says"]
     assert cli("verify", "--all", "--foreign", *code).code == 0
     unnamed()
-    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", "--json").values[0]
-    assert forked["status"] == "suspended"
-    resumed = cli("resume", forked["id"], *code, "--json")
-    assert (resumed.code, resumed.values[0]["grade"]["rule"]) == (0, name), resumed.err
-    unnamed()
+    assert cli("fork", result["id"], "--at", "4", "--seed", "7").code == 2
     again = cli("fork", result["id"], "--at", "4", "--seed", "8", *code, "--json").values[0]
     assert (again["status"], again["grade"]["rule"]) == ("ended", name)
 
@@ -164,8 +164,9 @@ def test_code_that_has_changed_or_vanished_is_neither_driven_nor_gone_on_with(
     code = ("--graders", path, *unsafe)
     told = cli("verify", "--all", "--foreign", *code)
     assert (told.code, "is not what this episode was begun with" in " ".join(told.out.split())) == (2, True), told.out
-    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", *code, "--json").values[0]
-    assert (forked["status"], "is not what this episode was begun with" in forked["reason"]) == ("suspended", True)
+    forked = cli("fork", result["id"], "--at", "4", "--seed", "7", *code)
+    assert (forked.code, "is not what this episode was begun with" in forked.err) == (2, True)
+    assert len(cli("list", "--json").values) == 1
     path.rename(tmp_path / "elsewhere")
     for words in (("resume", "--all"), ("verify", "--all", "--foreign"), ("fork", result["id"], "--at", "4")):
         told = cli(*words, *code)
@@ -214,6 +215,30 @@ def test_graders_of_another_benchmark_grade_nothing(cli, checkout, played):
     says = [each["says"] for each in ran.values if not each["graded"]]
     assert (ran.code, len(ran.values), len(says)) == (1, 3, 1)  # Our own environments have checks of their own.
     assert "is of claw-eval, and tau2 is a checkout of tau2" in says[0]
+
+
+def test_tasks_that_nobody_was_named_to_grade_say_what_to_type(cli, checkout):
+    told = cli("run", checkout("claw-eval"), "--agent", "noop", "--only", "K01*")
+    assert told.code == 0
+    assert "1 is a task of claw-eval, whose own code grades: add --graders CHECKOUT" in told.out
+    assert "it is a task of claw-eval, whose own code grades: add --graders CHECKOUT" in cli("grade", "--all").out
+    assert "with `--graders CHECKOUT` where they are a benchmark's" in " ".join(cli("report").out.split())
+
+
+def test_several_checkouts_grade_each_their_own_and_two_of_one_benchmark_are_refused(cli, checkout, unsafe):
+    tau2, claw = checkout("tau2"), checkout("claw-eval")
+    both = ("--graders", tau2, "--graders", claw, *unsafe)
+    ran = cli("run", tau2, claw, "--agent", "noop", "--only", "K01*", *both, "--json")
+    cli("run", tau2, "--agent", "oracle", "--only", "tau2.library.lend", *unsafe)
+    graded = cli("grade", "--all", *both, "--json")
+    assert {each["grade"]["rule"] for each in graded.values} == {"tau2", "claw-eval"}, (ran.err, graded.out)
+    other = shutil.copytree(tau2, tau2.with_name("other"))
+    for words in (("grade", "--all"), ("verify", "--all", "--foreign"), ("resume", "--all")):
+        told = cli(*words, "--graders", tau2, "--graders", other)
+        assert (told.code, told.err) == (
+            2,
+            f"coworkenv: {tau2} and {other} are both checkouts of tau2; name one of them\n",
+        )
 
 
 def test_what_cannot_be_audited_says_how_to_look_at_it(cli, checkout):

@@ -91,7 +91,7 @@ def test_claw_eval_tasks_are_recognised_alone_in_a_folder_and_by_their_file(cli)
         assert result["environment"] == "T1"
         assert result["grade"] is None
         assert summary["agents"]["noop"]["not_graded"] == 1
-    assert "no grader of their own" in cli("run", "tasks", "-a", "noop").out
+    assert "1 is a task of claw-eval, whose own code grades" in cli("run", "tasks", "-a", "noop").out
 
 
 def test_what_is_asked_for_in_vain_and_what_is_passed_over_is_noted(cli):

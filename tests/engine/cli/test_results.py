@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import msgspec
 import pytest
 
 from coworkenv.engine.cli.results import say_summary, summary
@@ -23,6 +24,10 @@ def result(status: Any = "ended", reason: str = "finished", grade: Graded | None
     )
 
 
+def task(ungraded: str = "") -> Result:
+    return msgspec.structs.replace(result(), benchmark="claw-eval", ungraded=ungraded)
+
+
 SUSPENDED, ERROR = result("suspended", "no server"), result("error", "no such trap")
 UNGRADED, FAILED = result(), result(reason="failed")
 GOOD, BAD = result(grade=graded("1")), result(grade=graded("0"), trial=1)
@@ -34,6 +39,11 @@ GOOD, BAD = result(grade=graded("1")), result(grade=graded("0"), trial=1)
         ([SUSPENDED] * 2, "x  none graded: 2 suspended"),
         ([ERROR], "x  none graded: 1 could not be played"),
         ([UNGRADED], "x  none graded: 1 ended in environments that have no grader of their own"),
+        (
+            [task(), task(), task("its grader failed"), UNGRADED],
+            "x  none graded: 2 are tasks of claw-eval, whose own code grades: add --graders CHECKOUT, "
+            "1 ended in environments that have no grader of their own, 1 not graded by their benchmark's code",
+        ),
         (
             [FAILED],
             "x  none graded: 1 ended in environments that have no grader of their own   "
