@@ -21,6 +21,7 @@ from .prompts import (
     OWN_TOOLS,
     SEND,
     WAIT,
+    attached,
     call_id,
     clock,
     decided,
@@ -65,7 +66,7 @@ class ModelOptions(Sampling, frozen=True, kw_only=True):
     wording: Literal["brief"] | None = None
     """`brief` for models that have learnt what their work is like: instructions and message heads in short."""
     pictures: bool | None = None
-    """Whether it is shown the pictures that tools return; left out, it is not."""
+    """Whether it is shown the pictures that the request comes with, and that tools return; left out, it is not."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,6 +143,8 @@ class _Session:
         messages = await self._context.receive() if waits else self._context.unread()
         self._requester = messages[0].sender if messages else next(iter(self._context.people), "")
         self._history.append(request(self._world, messages, self._context.people, self._brief))
+        if self._options.pictures and self._world.pictures:
+            self._history.append(attached(self._world.pictures))
         self._keep = len(self._history)
         past = [event.body for event in self._context.past]
         self._rounds = sum(isinstance(body, MessageSent) and body.mark != ASIDE for body in past)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..events.event import Event, Json, MessageSent, ToolCalled, ToolReturned
 from ..worlds.service import Instant, Tool
-from ..worlds.world import World
+from ..worlds.world import Picture, World
 from .agent import Message, Result
 from .counting import as_json
 from .pictures import in_words, part
@@ -195,6 +195,15 @@ def _arguments(args: Json) -> Json:
 def returned(decision: int, index: int, text: str) -> dict[str, Json]:
     """What came of a call."""
     return {"role": "tool", "tool_call_id": call_id(decision, index), "content": text}
+
+
+def attached(pictures: Sequence[Picture]) -> dict[str, Json]:
+    """The pictures that the request comes with."""
+    named = [
+        [{"type": "text", "text": f"[Attached: {each.name}]"}, part(f"data:{each.mime};base64,{each.base64}")]
+        for each in pictures
+    ]
+    return {"role": "user", "content": [each for pair in named for each in pair]}
 
 
 def looked_at(pictures: Mapping[str, str]) -> dict[str, Json]:

@@ -30,6 +30,14 @@ class Opening(msgspec.Struct, frozen=True):
     media: tuple[Json, ...] = ()
 
 
+class Picture(msgspec.Struct, frozen=True):
+    """A picture that belongs to the request."""
+
+    name: str
+    mime: str
+    base64: str
+
+
 class Happening(msgspec.Struct, frozen=True):
     """One entry of the timeline, resolved. It fires once: at `at`, or `after` its condition first held."""
 
@@ -87,6 +95,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     people: Mapping[str, Person] = {}
     personas: Mapping[str, Persona] = {}
     openings: tuple[Opening, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    """Those that an agent who can see is shown with the request."""
     timeline: tuple[Happening, ...] = ()
     faults: tuple[FaultRule, ...] = ()
     call: Microseconds = 20_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,28 @@ async def test_each_sees_what_upstream_lets_them_see(tmp_path: Path) -> None:
         f"[Assistant]: {ADVICE}",
     ]
     assert "gmail" not in str(user)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_pictures_of_the_request_are_shown_to_who_can_see(tmp_path: Path, shown: bool) -> None:
+    folder = write_tasks(tmp_path, "notes") / "W_notes"
+    names = ["fixtures/cat.png", "fixtures/huge.jpg", "fixtures/gone.gif", "fixtures/film.mp4", "fixtures/note.txt"]
+    file = folder / "task.yaml"
+    file.write_text(file.read_text().replace("prompt:\n", f"prompt:\n  attachments: {names}\n"))
+    for name, data in zip(names, (b"meow", bytes((5 << 20) + 3), b"", b"film", b"text"), strict=True):
+        (folder / name).write_bytes(data)
+    (folder / names[2]).unlink()
+    log = MemoryLog()
+    async with ModelServer(lambda _: completion("A cat.")).serving() as server:
+        agent = build_agent("openai:loopback", {"url": server.url, **({"pictures": True} if shown else {})})
+        async with log.writing():
+            episode = await run_episode(Plan(world_of(load_task(folder)), agent), log)
+    [request] = server.requests
+    uri = f"data:image/png;base64,{b64encode(b'meow').decode()}"
+    parts = [{"type": "text", "text": "[Attached: cat.png]"}, {"type": "image_url", "image_url": {"url": uri}}]
+    assert [message["role"] for message in request["messages"]] == ["system", "user", *(["user"] * shown)]
+    assert not shown or request["messages"][2]["content"] == parts
+    assert (await verify(log, episode.id)).verdict == "identical"
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 4])

@@ -14,7 +14,7 @@ from .reading import TaskError, inside, read_yaml
 
 Need: TypeAlias = Literal["sandbox", "shell", "pictures", "live web", "files"]
 """`sandbox`: the agent works on files, or its grader looks at those that it left behind, and finds none. `shell`: it
-offers a shell, which answers that there is none. `pictures`: the request comes with some, which agents are not shown.
+offers a shell, which answers that there is none. `pictures`: the request comes with pictures, sound or video.
 `live web`: it searches it. `files`: the checkout lacks some that belong to the task."""
 
 _SHELL = ("Bash",)

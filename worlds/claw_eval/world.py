@@ -8,12 +8,14 @@ from __future__ import annotations
 from ...events.codec import to_json
 from ...events.event import Json
 from ..environment import Limits, Person
-from ..world import Opening, World
+from ..world import Opening, Picture, World
 from .task import Task, from_document
 
 USER = "user"
 _CALL = 500_000
 """Latency of a tool call: upstream's services answer at once, but not in no time."""
+_LARGEST = -(-(5 << 20) // 3) * 4
+"""Characters in base64 of a picture that servers take: 5 MiB."""
 
 
 def world_of(task: Task) -> World:
@@ -30,6 +32,11 @@ def world_of(task: Task) -> World:
         people={} if task.persona else {USER: Person(role="the user")},
         personas={USER: task.persona} if task.persona else {},
         openings=(Opening(USER, task.request),),
+        pictures=tuple(
+            Picture(file.path.rpartition("/")[2], file.mime, file.base64)
+            for file in task.attachments
+            if file.mime.startswith("image/") and file.base64 and len(file.base64) <= _LARGEST
+        ),
         call=_CALL,
         deadline=task.timeout_seconds * 1_000_000,
         on_text="round" if task.persona else "finish",
