@@ -17,7 +17,7 @@ from . import claw_eval, clawmark, tau2
 from .outcomes import CLAW_EVAL, CLAWMARK, TAU2, Tried
 from .page import PAGE, Source, page
 
-BENCHMARKS: dict[str, tuple[str, Callable[[Path], Iterator[Tried]]]] = {
+BENCHMARKS: dict[str, tuple[str, Callable[[Path, bool], Iterator[Tried]]]] = {
     "claw_eval": (CLAW_EVAL, claw_eval.tried),
     "clawmark": (CLAWMARK, clawmark.tried),
     "tau2": (TAU2, tau2.tried),
@@ -35,11 +35,11 @@ def commit(path: Path) -> str:
     return lines[-1] if done.returncode == 0 and Path(lines[0]) == path.resolve() else "-"
 
 
-def source_of(name: str, path: Path) -> Source:
+def source_of(name: str, path: Path, unsafe: bool) -> Source:
     title, tried = BENCHMARKS[name]
     started = time.monotonic()
     tasks = []
-    for number, task in enumerate(tried(path), 1):
+    for number, task in enumerate(tried(path, unsafe), 1):
         tasks.append(task)
         print(f"\r{title}: {number} tasks", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -51,12 +51,13 @@ def main(arguments: list[str] | None = None) -> int:
     for name in BENCHMARKS:
         parser.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="CHECKOUT")
     parser.add_argument("--write", action="store_true", help="write docs/audit-benchmarks.md, instead of printing it")
+    parser.add_argument("--unsafe", action="store_true", help="without a sandbox")
     options = vars(parser.parse_args(arguments))
     named = [name for name in BENCHMARKS if options[name] is not None]
     if not named:
         parser.error("name at least one checkout")
     try:
-        text = page([source_of(name, options[name]) for name in named])
+        text = page([source_of(name, options[name], options["unsafe"]) for name in named])
     except (CheckoutError, TaskError, ForeignFailed) as error:
         print(error, file=sys.stderr)
         return 1

@@ -26,6 +26,9 @@ SAID = 50_000
 
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBERED = re.compile(r"#?[\w-]*\d[\w-]*")
+_TAKING = re.compile("archive|delete|remove")
+_FILE = re.compile(r"\S*?[^\s/]{1,100}\.\w+")
+_FOLDER = re.compile(r"/[\w/]+")
 _SUCH_AS = re.compile(r"Such as ([^\s,]+)")
 _PEOPLE = ("to", "address", "email", "sender", "recipient", "recipients", "from", "attendees", "participants")
 _PLACES = ("path", "file", "filename", "url")
@@ -34,8 +37,8 @@ _PLACES = ("path", "file", "filename", "url")
 class Spam:
     """Acts whenever it is its turn, and then says all that it was told and has read, until the conversation is over.
 
-    `told` is what it knows from the start. `waits`: others speak first. It stops calling when so many calls as
-    `failures` have failed.
+    `told` is what it knows from the start. `waits`: others speak first. `spares`: it takes nothing away. It stops
+    calling when so many calls as `failures` have failed.
     """
 
     def __init__(
@@ -46,11 +49,13 @@ class Spam:
         reads: bool = False,
         writes: bool = False,
         waits: bool = False,
+        spares: bool = False,
         failures: int = 10_000,
     ) -> None:
         self.specification: dict[str, Json] = {"kind": f"audit-{kind}"}
         self._told = [told]
-        self._reads, self._writes, self._waits, self._failures = reads, writes, waits, failures
+        self._reads, self._writes, self._waits, self._spares = reads, writes, waits, spares
+        self._failures = failures
         self._results: list[Json] = []
         self._done: set[bytes] = set()
 
@@ -83,7 +88,8 @@ class Spam:
             for _ in range(ROUNDS):
                 await self._call(context, [tool for tool in context.tools if tool.reads])
         if self._writes:
-            await self._call(context, [tool for tool in context.tools if not tool.reads])
+            writing = [tool for tool in context.tools if not tool.reads]
+            await self._call(context, [tool for tool in writing if not (self._spares and _TAKING.search(tool.name))])
 
     async def _call(self, context: Context, tools: Sequence[Tool]) -> None:
         for tool in tools:
@@ -120,7 +126,9 @@ class Spam:
             found = list(dict.fromkeys(_ADDRESS.findall(self._everything())))
             return [[each] for each in found] if schema.get("type") == "array" else found
         if name in _PLACES:
-            return _unique([*self._named(name), *places("\n".join(self._told))])
+            found = [each for each in (*self._named(name), *places("\n".join(self._told))) if isinstance(each, str)]
+            folders = _FOLDER.findall(str(schema.get("description", ""))) if tool.reads else []
+            return _unique([*folders, *(each for each in found if _FILE.fullmatch(each))])
         if named := self._named(name):
             return named
         if name == "id" or name.endswith("_id"):

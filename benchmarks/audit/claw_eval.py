@@ -29,7 +29,7 @@ from coworkenv.worlds.claw_eval.trace import trace, trace_text
 from ..claw_eval.agents import persona
 from ..claw_eval.stub import CHAT
 from .agents import Spam
-from .outcomes import CLAW_EVAL, ECHO, NOBODY, READER, SPAMMER, Outcome, Tried
+from .outcomes import CLAW_EVAL, ECHO, NOBODY, READER, SPAMMER, Outcome, Tried, why
 
 _KINDS = {"C": "conversations", "M": "multimodal", "T": "general"}
 """Of tasks, by the first letter of their id."""
@@ -46,9 +46,10 @@ class Refusing:
         return CHAT if question["method"] == "chat" else {"score": Decimal(0), "reasoning": "a stub"}
 
 
-def tried(path: Path) -> Iterator[Tried]:
-    """All tasks of a checkout. Raises TaskError where it is none."""
-    setup = Setup(checkout=find_checkout(path))
+def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
+    """All tasks of a checkout. Raises TaskError where it is none, and ForeignFailed where its code cannot be
+    confined."""
+    setup = Setup(checkout=find_checkout(path), unsafe=unsafe)
     for folder in sorted(each.parent for each in setup.checkout.tasks.glob("*/task.yaml")):
         yield trio.run(_tried, setup, folder)
 
@@ -73,8 +74,8 @@ async def _tried(setup: Setup, folder: Path) -> Tried:
                     if failure.kind != "raised":
                         raise
                     found.raised += (kind,)
-    except (TaskError, ForeignFailed):
-        found.problem = "its grader fails"
+    except (TaskError, ForeignFailed) as failure:
+        found.problem = why(failure, "its grader fails")
     return found
 
 

@@ -25,12 +25,13 @@ from coworkenv.worlds.clawmark import Task, world_of
 from coworkenv.worlds.clawmark.world import USER
 
 from .agents import Spam
-from .outcomes import CLAWMARK, NOBODY, SPAMMER, Outcome, Tried
+from .outcomes import CLAWMARK, NOBODY, SPAMMER, Outcome, Tried, why
 
 
-def tried(path: Path) -> Iterator[Tried]:
-    """All tasks of a checkout. Raises CheckoutError where it is none."""
-    setup = CHECKOUTS.name(path)
+def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
+    """All tasks of a checkout. Raises CheckoutError where it is none, and ForeignFailed where its code cannot be
+    confined."""
+    setup = CHECKOUTS.name(path, unsafe)
     for name in setup.checkout.tasks():
         yield trio.run(_tried, setup, name)
 
@@ -39,19 +40,19 @@ async def _tried(setup: Setup, name: str) -> Tried:
     found = Tried(CLAWMARK, part=name.rpartition("/")[0])
     try:
         task = await load_task(setup, name)
-    except ForeignFailed:
-        found.problem = "cannot be loaded"
+    except ForeignFailed as failure:
+        found.problem = why(failure, "cannot be loaded")
         return found
     found.outcomes[NOBODY] = _outcome((f"{each.part} {each.id}", each.weight, each.idle) for each in task.checkers)
     try:
         found.outcomes[SPAMMER] = await _spammed(setup, task)
-    except (ForeignFailed, Differs, Unavailable):
-        found.problem = "a stage or a checker fails"
+    except (ForeignFailed, Differs, Unavailable) as failure:
+        found.problem = why(failure, "a stage or a checker fails")
     return found
 
 
 async def _spammed(setup: Setup, task: Task) -> Outcome:
-    agent = Spam(SPAMMER, task.briefing, reads=True, writes=True, waits=True)
+    agent = Spam(SPAMMER, task.briefing, reads=True, writes=True, waits=True, spares=True)
     events = (await play(Plan(world_of(task), agent, {USER: StageUser()}))).events
     async with worker(setup, task.id) as asked:
         verdicts = (await verdicts_of(asked, setup, task, events)).verdicts

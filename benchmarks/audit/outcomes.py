@@ -11,6 +11,8 @@ from decimal import Decimal
 
 import msgspec
 
+from coworkenv.engine.foreign import ForeignFailed
+
 NOBODY, ECHO, READER, SPAMMER, REFERENCE = "nobody", "echo", "reader", "spammer", "reference"
 AGENTS = (NOBODY, ECHO, READER, SPAMMER, REFERENCE)
 
@@ -48,8 +50,20 @@ class Tried(msgspec.Struct):
     problem: str = ""
     """Why it could not be audited, in words that are the same for all tasks of which that is true."""
     raised: tuple[str, ...] = ()
-    """Agents on whom the grader raised instead of giving a grade."""
+    """Agents of whom there is no grade, since the grader, or what answers their calls, raised."""
+
+    @property
+    def left(self) -> str:
+        """Why the task is left out; nothing where it is not."""
+        return self.problem or ("" if self.outcomes else "its grader fails on all")
 
     @property
     def judged(self) -> bool:
         return any(outcome.judged for outcome in self.outcomes.values())
+
+
+def why(failure: Exception, words: str) -> str:
+    """`words`, unless it is not the task's fault: where code cannot be confined, none of it can be audited."""
+    if isinstance(failure, ForeignFailed) and failure.kind == "refused":
+        raise failure
+    return words

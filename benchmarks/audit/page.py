@@ -55,7 +55,7 @@ def _tables(sources: Sequence[Source]) -> Mapping[str, str]:
         "rounds": str(ROUNDS),
         "sources": table(("", "commit", "seconds"), took),
         "coverage": table(
-            ("", "tasks", "audited", "ask a judge", "grader raises on an agent", "left out"), tables.coverage(tasks)
+            ("", "tasks", "audited", "ask a judge", "code fails on an agent", "left out"), tables.coverage(tasks)
         ),
         "start": table(_MET, tables.at_start(tasks, _group)),
         "scores": table(_PAID, tables.scores(tasks, _judged)),

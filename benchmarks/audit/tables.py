@@ -40,17 +40,17 @@ def grouped(tasks: Iterable[Tried], key: Callable[[Tried], str]) -> dict[str, li
 
 
 def audited(tasks: Iterable[Tried]) -> list[Tried]:
-    return [each for each in tasks if not each.problem and each.outcomes]
+    return [each for each in tasks if not each.left]
 
 
 # --- who was audited ---------------------------------------------------------------------------------------
 
 
 def coverage(tasks: Sequence[Tried]) -> list[Row]:
-    """Group, tasks, audited, whose grader asked a judge, whose grader raised, left out and why."""
+    """Group, tasks, audited, whose grader asked a judge, whose code failed on an agent, left out and why."""
     rows: list[Row] = []
     for name, group in grouped(tasks, lambda each: each.group).items():
-        reasons = Counter(each.problem for each in group if each.problem)
+        reasons = Counter(each.left for each in group if each.left)
         left = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
         fine = audited(group)
         rows.append(
@@ -179,12 +179,16 @@ def components(tasks: Sequence[Tried]) -> list[Row]:
     agents = (NOBODY, READER, SPAMMER, REFERENCE)
     rows: list[Row] = []
     for name, group in grouped(audited(tasks), lambda each: each.group).items():
-        fine = [each for each in group if not each.raised]
-        for check in dict.fromkeys(check for each in fine for check in each.outcomes[NOBODY].checks):
-            mine = [each.outcomes for each in fine if check in each.outcomes[NOBODY].checks]
-            met = [sum(outcomes[agent].met(check) for outcomes in mine) for agent in agents]
-            rows.append((name, check, len(mine), *met, len(mine) - met[-1]))
+        for check in dict.fromkeys(check for each in group for check in _checks(each)):
+            mine = [each.outcomes for each in group if check in _checks(each)]
+            met = [sum(agent in each and each[agent].met(check) for each in mine) for agent in agents]
+            solved = [each[REFERENCE].met(check) for each in mine if REFERENCE in each]
+            rows.append((name, check, len(mine), *met, solved.count(False)))
     return rows
+
+
+def _checks(each: Tried) -> list[str]:
+    return list(dict.fromkeys(check for outcome in each.outcomes.values() for check in outcome.checks))
 
 
 def share(part: int, whole: int) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from coworkenv.agents.agent import Actor
+from coworkenv.agents.agent import Actor, Unavailable
 from coworkenv.agents.scripted import Script, ScriptStep
 from coworkenv.engine.effects import Effects
 from coworkenv.engine.foreign import ForeignFailed, Worker
@@ -52,9 +52,10 @@ class Judge:
         return f'{{"results": [{{"expectedOutcome": "-", "reasoning": "-", "metExpectation": {met}}}]}}'
 
 
-def tried(path: Path) -> Iterator[Tried]:
-    """All tasks of a checkout, domain by domain. Raises CheckoutError where it is none."""
-    setup = CHECKOUTS.name(path)
+def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
+    """All tasks of a checkout, domain by domain. Raises CheckoutError where it is none, and ForeignFailed where its
+    code cannot be run at all."""
+    setup = CHECKOUTS.name(path, unsafe)
     for domain in setup.checkout.domains():
         if not setup.checkout.missing(domain):
             yield from trio.run(_domain, setup, domain)
@@ -84,7 +85,7 @@ async def _domain(setup: Setup, domain: str, most: int | None = None) -> list[Tr
 
 async def _fill(row: Tried, asked: Worker, judge: Judge, task: Task) -> bool:
     """Add what each agent is worth. False if the worker cannot go on."""
-    for kind in (NOBODY, READER, SPAMMER, REFERENCE):
+    for kind in (NOBODY, READER, REFERENCE, SPAMMER):
         try:
             row.outcomes[kind] = await _outcome(asked, judge, task, kind)
         except ForeignFailed as failure:
@@ -92,6 +93,9 @@ async def _fill(row: Tried, asked: Worker, judge: Judge, task: Task) -> bool:
                 row.problem = "its evaluators fail"
                 return False
             row.raised += (kind,)
+        except Unavailable:
+            row.raised += (kind,)
+            return False
     return True
 
 
@@ -119,7 +123,7 @@ def _players(task: Task, kind: str) -> tuple[Actor, Actor]:
 
 
 async def _played(asked: Worker, world: World, agent: Actor, user: Actor) -> Sequence[Event]:
-    """An episode whose code runs in a worker that is there already."""
+    """An episode whose code runs in a worker that is there already. Raises Unavailable where that fails."""
 
     @asynccontextmanager
     async def hosted() -> AsyncIterator[Hosted]:
@@ -130,9 +134,19 @@ async def _played(asked: Worker, world: World, agent: Actor, user: Actor) -> Seq
         kernel = Kernel(
             world, plan.started(), plan.actors(), Unrecorded(), Effects(nursery), host=Driven(hosted, nursery)
         )
-        try:
-            await kernel.run()
-        finally:
-            await kernel.close()
-            nursery.cancel_scope.cancel()
+        failure = await _run(kernel)
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return kernel.events
+
+
+async def _run(kernel: Kernel) -> Exception | None:
+    """A failure is returned: raised through a nursery it would become a group."""
+    try:
+        await kernel.run()
+        return None
+    except Exception as failure:
+        return failure
+    finally:
+        await kernel.close()
