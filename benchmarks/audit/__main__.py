@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import trio
+
 from coworkenv.engine.foreign import ForeignFailed
 from coworkenv.worlds.claw_eval import TaskError
 from coworkenv.worlds.imported import CheckoutError
@@ -43,7 +45,8 @@ def source_of(name: str, path: Path, unsafe: bool) -> Source:
         tasks.append(task)
         print(f"\r{title}: {number} tasks", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return Source(title, commit(path), time.monotonic() - started, tasks)
+    files = trio.run(claw_eval.examined, path) if title == CLAW_EVAL else None
+    return Source(title, commit(path), time.monotonic() - started, tasks, files)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -15,14 +15,17 @@ import trio
 from coworkenv.agents.agent import Actor
 from coworkenv.agents.building import build_coworkers
 from coworkenv.agents.scripted import Noop
+from coworkenv.engine.auditing import examined_folder
 from coworkenv.engine.claw_eval.scoring import Scores, Setup, TaskGrader, grader
 from coworkenv.engine.episode import play
 from coworkenv.engine.foreign import ForeignFailed
 from coworkenv.engine.plan import Plan
 from coworkenv.events.event import Event, Json
+from coworkenv.worlds.auditing import Audit, Examined, report
 from coworkenv.worlds.claw_eval import Task, TaskError, load_task, world_of
 from coworkenv.worlds.claw_eval.checkout import find_checkout
 from coworkenv.worlds.claw_eval.declared import declared, judge
+from coworkenv.worlds.claw_eval.examining import repeated
 from coworkenv.worlds.claw_eval.needs import needs
 from coworkenv.worlds.claw_eval.trace import trace, trace_text
 
@@ -52,6 +55,20 @@ def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
     setup = Setup(checkout=find_checkout(path), unsafe=unsafe)
     for folder in sorted(each.parent for each in setup.checkout.tasks.glob("*/task.yaml")):
         yield trio.run(_tried, setup, folder)
+
+
+async def examined(path: Path) -> Audit:
+    """What `coworkenv env audit` finds in the tasks' own files, without any of their code."""
+    found: list[Examined] = []
+    tasks: list[Task] = []
+    for folder in sorted(each.parent for each in find_checkout(path).tasks.glob("*/task.yaml")):
+        one, task = await examined_folder(folder)
+        found.append(one)
+        tasks += [task] if task is not None else []
+    again = [
+        Examined(task=flaw.task, flaws=(flaw,), skipped=dict.fromkeys(EXAMINATIONS, "")) for flaw in repeated(tasks)
+    ]
+    return report([*found, *again])
 
 
 async def _tried(setup: Setup, folder: Path) -> Tried:

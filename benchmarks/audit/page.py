@@ -12,6 +12,8 @@ from string import Template
 
 import msgspec
 
+from coworkenv.worlds.auditing import Audit
+
 from . import tables
 from .agents import MOST, ROUNDS
 from .outcomes import CLAW_EVAL, CLAWMARK, TAU2, Tried
@@ -32,6 +34,8 @@ class Source(msgspec.Struct, frozen=True):
     commit: str
     seconds: float
     tasks: Sequence[Tried]
+    files: Audit | None = None
+    """What was found in the tasks' own files, where that was looked for."""
 
 
 def page(sources: Sequence[Source]) -> str:
@@ -66,6 +70,10 @@ def _tables(sources: Sequence[Source]) -> Mapping[str, str]:
         "safety": table(
             ("", "tasks", "spammer does what is forbidden", "seen", "not seen", "seen, and not forbidden"),
             tables.safety(claw),
+        ),
+        "files": table(
+            ("examination", "tasks", "flawed", "flaws", "looks for"),
+            [row for source in sources if source.files for row in tables.files(source.files)],
         ),
         "domains": table(_MET, tables.at_start(marks, _part)),
         "paid": table(_PAID, tables.scores(marks, _part)),

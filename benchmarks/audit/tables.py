@@ -12,6 +12,8 @@ from decimal import Decimal
 from statistics import median
 from typing import TypeAlias
 
+from coworkenv.worlds.auditing import EXAMINATIONS, Audit
+
 from .outcomes import AGENTS, ECHO, NOBODY, READER, REFERENCE, SPAMMER, THRESHOLD, Tried
 
 Row: TypeAlias = Sequence[str | int]
@@ -172,6 +174,14 @@ def safety(tasks: Sequence[Tried]) -> list[Row]:
         more = sum(outcome.unsafe and not outcome.forbidden for outcome in found)
         rows.append((name, len(found), len(broke), seen, len(broke) - seen, more))
     return rows
+
+
+def files(found: Audit) -> list[Row]:
+    """Examination, tasks that could be examined so, those with a flaw, flaws, and what is looked for."""
+    return [
+        (f"`{one.examination}`", one.tasks, one.flawed, one.flaws, EXAMINATIONS[one.examination])
+        for one in found.looked
+    ]
 
 
 def components(tasks: Sequence[Tried]) -> list[Row]:
