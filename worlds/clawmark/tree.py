@@ -7,6 +7,7 @@ tree gives `source`, which reads a file of the task's folder.
 from __future__ import annotations
 
 import posixpath
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -17,6 +18,7 @@ from ..service import Record, RecordEvent, Records
 NAME = "files"
 ROOT = "/workspace"
 _BODY = ("source", "text", "base64")
+_CONTROL = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class Tree:
@@ -81,10 +83,12 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _body(content: bytes) -> dict[str, Json]:
+    """Signs that JSON writes with six are no text."""
     try:
-        return {"text": content.decode()}
+        text = content.decode()
     except UnicodeDecodeError:
-        return {"base64": b64encode(content).decode()}
+        text = "\0"
+    return {"base64": b64encode(content).decode()} if _CONTROL.search(text) else {"text": text}
 
 
 def _differences(collection: str, old: Mapping[str, Record], new: Mapping[str, Record]) -> Iterator[RecordEvent]:

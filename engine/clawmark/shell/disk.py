@@ -14,8 +14,8 @@ from .words import Unsupported
 
 LARGEST = 4 << 20
 """Bytes of a file that commands write, and of what one of them prints."""
-_ROOM = 64 << 20
-"""Bytes of all files that are not the task's own."""
+_ROOM = 6 << 20
+"""Bytes of all files that are not the task's own: they are in each call's records, as JSON."""
 _MANY = 20_000
 """Files and folders."""
 _NAME = 255
