@@ -65,10 +65,9 @@ async def examined(path: Path) -> Audit:
         one, task = await examined_folder(folder)
         found.append(one)
         tasks += [task] if task is not None else []
-    again = [
-        Examined(task=flaw.task, flaws=(flaw,), skipped=dict.fromkeys(EXAMINATIONS, "")) for flaw in repeated(tasks)
-    ]
-    return report([*found, *again])
+    again = repeated(tasks)
+    theirs = [tuple(flaw for flaw in again if flaw.task == one.task) for one in found]
+    return report(msgspec.structs.replace(one, flaws=(*one.flaws, *more)) for one, more in zip(found, theirs))
 
 
 async def _tried(setup: Setup, folder: Path) -> Tried:
