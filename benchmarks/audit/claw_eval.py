@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import trio
 
 from coworkenv.agents.agent import Actor
