@@ -21,8 +21,8 @@ MOST = 10
 """Calls of one tool in one round."""
 ROUNDS = 2
 """How often everything is read: what is found in one round is opened in the next."""
-SAID = 50_000
-"""Characters of everything, where it is said or written."""
+SAID, WRITTEN, EACH = 50_000, 10_000, 5_000
+"""Characters of everything, where it is said, and where it is written into a record; and of one result in it."""
 
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBERED = re.compile(r"#?[\w-]*\d[\w-]*")
@@ -78,8 +78,11 @@ class Spam:
         self._told += [message.text for message in messages if message.text]
 
     def _everything(self) -> str:
-        read = [written(result) for result in self._results]
+        read = [written(result)[:EACH] for result in self._results]
         return "\n".join(dict.fromkeys([*read, *filter(None, self._told)]))[:SAID]
+
+    def _text(self) -> str:
+        return self._everything()[:WRITTEN]
 
     # --- calls ---------------------------------------------------------------------------------------------
 
@@ -108,7 +111,7 @@ class Spam:
 
     def _calls(self, context: Context, tool: Tool) -> Iterator[Call]:
         """Calls with all that fits each argument that a call must have, side by side; none where nothing fits one."""
-        words = keywords("\n".join(self._told)) if tool.reads else [self._everything()]
+        words = keywords("\n".join(self._told)) if tool.reads else [self._text()]
         guesses = plausible(tool, context.world.start, words)
         values = {name: self._values(tool, name, guesses[name]) for name in required(tool)}
         if all(values.values()):
@@ -126,7 +129,8 @@ class Spam:
             found = list(dict.fromkeys(_ADDRESS.findall(self._everything())))
             return [[each] for each in found] if schema.get("type") == "array" else found
         if name in _PLACES:
-            found = [each for each in (*self._named(name), *places("\n".join(self._told))) if isinstance(each, str)]
+            told = places("\n".join(reversed(self._told)))  # What was asked for last comes first.
+            found = [each for each in (*told, *self._named(name)) if isinstance(each, str)]
             folders = _FOLDER.findall(str(schema.get("description", ""))) if tool.reads else []
             return _unique([*folders, *(each for each in found if _FILE.fullmatch(each))])
         if named := self._named(name):
@@ -138,7 +142,7 @@ class Spam:
         if schema.get("type") == "array":
             items = schema.get("items")
             inner = isinstance(items, Mapping) and items.get("type") == "array"
-            return [[[self._everything()]] if inner else [self._everything()]]
+            return [[[self._text()]] if inner else [self._text()]]
         return [guess]
 
     def _named(self, name: str) -> Sequence[Json]:

@@ -15,7 +15,7 @@ import msgspec
 from coworkenv.worlds.auditing import Audit
 
 from . import tables
-from .agents import MOST, ROUNDS
+from .agents import MOST, ROUNDS, WRITTEN
 from .outcomes import CLAW_EVAL, CLAWMARK, TAU2, Tried
 from .tables import table
 
@@ -57,6 +57,7 @@ def _tables(sources: Sequence[Source]) -> Mapping[str, str]:
     return {
         "calls": str(MOST),
         "rounds": str(ROUNDS),
+        "written": f"{WRITTEN:,}",
         "sources": table(("", "commit", "seconds"), took),
         "coverage": table(
             ("", "tasks", "audited", "ask a judge", "code fails on an agent", "left out"), tables.coverage(tasks)
