@@ -107,17 +107,17 @@ def _offline_search(request: Request) -> Answer:
         error = f"Session search limit reached ({limit})"
         return Answer({"results": [], "total": 0, "query": query, "error": error})
     changes = _kept(request, "searches", {"query": query, "max_results": request.body["max_results"]})
-    results = _found(request, query)[:most]
+    results = _found(request, query, most)
     return Answer({"results": results, "total": len(results), "query": query}, changes)
 
 
-def _found(request: Request, query: str) -> list[Json]:
+def _found(request: Request, query: str, most: int) -> list[Json]:
     recorded = next((row for row in request.rows("recorded") if _folded(row["query"]) == _folded(query)), None)
     if recorded is not None:
-        return list(recorded["results"])
+        return list(recorded["results"][:most])
     pages = request.rows("pages")
     best = ranked(query, [f"{page['title']}\n{page['content']}" for page in pages])
-    return [_result(query, pages[place]) for place in best]
+    return [_result(query, pages[place]) for place in best[:most]]
 
 
 def _result(query: str, page: Record) -> dict[str, Json]:
