@@ -15,13 +15,23 @@ from .words import Unsupported
 
 
 @dataclass
+class Given:
+    """What comes by a standard input. Who reads it takes it all."""
+
+    data: bytes = b""
+
+    def read(self) -> bytes:
+        data, self.data = self.data, b""
+        return data
+
+
+@dataclass
 class Call:
     """A command at work: it prints to `out` and `err`, and leaves a `code`."""
 
     name: str
     args: list[str]
-    given: bytes
-    """What comes by its standard input."""
+    given: Given
     out: bytearray
     err: bytearray
     disk: Disk
@@ -88,7 +98,7 @@ class Call:
         for name in names or ["-"]:
             path = self.path(name)
             if name == "-":
-                yield name, self.given
+                yield name, self.given.read()
             elif path == "/dev/null":
                 yield name, b""
             elif self.disk.is_file(path):

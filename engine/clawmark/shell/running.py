@@ -6,14 +6,15 @@ host is run. What is not supported ends with the code 127, as a command that is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
 
 from ....worlds.clawmark.tree import ROOT, Tree
 from ....worlds.service import Instant
-from .calls import Call, Command
+from .calls import Call, Command, Given
 from .commands import COMMANDS as FILES
 from .disk import LARGEST, Disk
 from .filters import COMMANDS as TEXTS
@@ -49,7 +50,7 @@ class _Exit(Exception):
 
 @dataclass
 class _Streams:
-    given: bytes = b""
+    given: Given = field(default_factory=Given)
     out: bytearray = field(default_factory=bytearray)
     err: bytearray = field(default_factory=bytearray)
 
@@ -81,6 +82,8 @@ class _Run:
         self._values: dict[str, str] = {}
         self._code = 0
         self._strict = False
+        self._decides = False
+        """Whether what is being done is a condition."""
         self._count = [0]
 
     def text(self, line: str, streams: _Streams) -> int:
@@ -99,26 +102,51 @@ class _Run:
 
     # --- how commands are joined ---------------------------------------------------------------------------
 
-    def _script(self, given: Script, streams: _Streams, condition: bool = False) -> int:
-        """The code of the last one. As after `set -e`, where that is said, one that fails is the last."""
+    def _script(self, given: Script, streams: _Streams) -> int:
+        """The code of the last one. After `set -e`, one that fails is the last, except where its code decides."""
         for place, (joint, pipe) in enumerate(given.parts):
             if (joint == "&&" and self._code) or (joint == "||" and not self._code):
                 continue
-            self._code = self._pipe(pipe, streams)
-            last = place + 1 == len(given.parts) or given.parts[place + 1][0] == ";"
-            if self._code and self._strict and last and not condition:
+            decides = place + 1 < len(given.parts) and given.parts[place + 1][0] != ";"
+            with self._deciding(decides):
+                self._code = self._pipe(pipe, streams)
+            if self._code and self._strict and not (decides or self._decides):
                 raise _Exit(self._code)
         return self._code
 
+    @contextmanager
+    def _deciding(self, decides: bool) -> Iterator[None]:
+        before = self._decides
+        self._decides = before or decides
+        try:
+            yield
+        finally:
+            self._decides = before
+
     def _pipe(self, given: Pipe, streams: _Streams) -> int:
+        """Of several commands, none changes this shell."""
+        *firsts, last = given.commands
+        if not firsts:
+            return self._command(last, streams)
         data = streams.given
-        for command in given.commands[:-1]:
+        for command in firsts:
             between = _Streams(data, err=streams.err)
-            self._command(command, between)
-            data = bytes(between.out)
-        if len(given.commands) > 1:
-            streams = _Streams(data, streams.out, streams.err)
-        return self._command(given.commands[-1], streams)
+            self._apart(command, between)
+            data = Given(bytes(between.out))
+        return self._apart(last, _Streams(data, streams.out, streams.err))
+
+    def _apart(self, given: Simple | Choice, streams: _Streams) -> int:
+        try:
+            return self._within(self._depth)._command(given, streams)
+        except _Exit as over:
+            return over.code
+
+    def _within(self, depth: int) -> _Run:
+        """A shell that begins as this one is."""
+        inner = _Run(self._disk, self._now, self._refused, depth)
+        inner._cwd, inner._values, inner._code = self._cwd, dict(self._values), self._code
+        inner._count, inner._strict, inner._decides = self._count, self._strict, self._decides
+        return inner
 
     def _command(self, given: Simple | Choice, streams: _Streams) -> int:
         self._count[0] += 1
@@ -129,11 +157,12 @@ class _Run:
 
     def _choice(self, given: Choice, streams: _Streams) -> int:
         for condition, then in given.cases:
-            self._code = 0
-            if self._script(condition, streams, condition=True) == 0:
-                self._code = 0
+            with self._deciding(True):
+                code = self._script(condition, streams)
+            if code == 0:
                 return self._script(then, streams)
-        self._code = 0
+        if not given.otherwise.parts:
+            return 0
         return self._script(given.otherwise, streams)
 
     # --- a command -----------------------------------------------------------------------------------------
@@ -186,18 +215,18 @@ class _Run:
                 to[each.number] = to[int(each.word.text)]
                 continue
             if each.kind == "text":
-                data = self._text(each.word).encode(errors="replace")
+                data = Given(self._text(each.word).encode(errors="replace"))
                 continue
             shown = self._text(each.word)
             path = self._path(shown)
             if path == _NOWHERE:
-                data, to = (b"", to) if each.kind == "read" else (data, {**to, each.number: bytearray()})
+                data, to = (Given(), to) if each.kind == "read" else (data, {**to, each.number: bytearray()})
                 continue
             if each.kind == "read":
                 if not self._disk.is_file(path):
                     self._unopened(shown, path, streams)
                     return None
-                data = self._disk.read(path)
+                data = Given(self._disk.read(path))
                 continue
             before = self._disk.read(path) if each.kind == "append" and self._disk.is_file(path) else b""
             if not shown or not self._disk.write(path, before):
@@ -290,8 +319,8 @@ class _Run:
             raise Unsupported("bash " + " ".join(args)[:40])
         if self._depth >= _DEEPEST:
             raise Unsupported("scripts that call so many scripts")
-        inner = _Run(self._disk, self._now, self._refused, self._depth + 1)
-        inner._cwd, inner._count, inner._values = self._cwd, self._count, dict(self._values)
+        inner = self._within(self._depth + 1)
+        inner._code, inner._strict, inner._decides = 0, False, False
         try:
             return inner.text(text, streams)
         except _Exit as over:

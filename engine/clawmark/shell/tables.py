@@ -52,7 +52,7 @@ def sqlite(call: Call) -> None:
         raise call.unsupported(f"a file of more than {LARGEST:,} bytes")
     opened = before[: _JOURNAL.start] + b"\x01\x01" + before[_JOURNAL.stop :] if before else b""
     try:
-        after = _changed(call, opened, shown, words[1:] or [call.given.decode(errors="replace")])
+        after = _changed(call, opened, shown, words[1:] or [call.given.read().decode(errors="replace")])
     except sqlite3.Error as error:
         _fail(call, error)
         return
