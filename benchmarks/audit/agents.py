@@ -37,8 +37,8 @@ _PLACES = ("path", "file", "filename", "url")
 class Spam:
     """Acts whenever it is its turn, and then says all that it was told and has read, until the conversation is over.
 
-    `told` is what it knows from the start. `waits`: others speak first. `spares`: it takes nothing away. It stops
-    calling when so many calls as `failures` have failed.
+    `told` is what it knows from the start. `waits`: others speak first. `spares`: it takes nothing away. `most` is
+    how often it calls one tool in a round; it stops calling when so many calls as `failures` have failed.
     """
 
     def __init__(
@@ -50,12 +50,13 @@ class Spam:
         writes: bool = False,
         waits: bool = False,
         spares: bool = False,
+        most: int = MOST,
         failures: int = 10_000,
     ) -> None:
         self.specification: dict[str, Json] = {"kind": f"audit-{kind}"}
         self._told = [told]
         self._reads, self._writes, self._waits, self._spares = reads, writes, waits, spares
-        self._failures = failures
+        self._most, self._failures = most, failures
         self._results: list[Json] = []
         self._done: set[bytes] = set()
 
@@ -97,7 +98,7 @@ class Spam:
     async def _call(self, context: Context, tools: Sequence[Tool]) -> None:
         for tool in tools:
             calls = {to_json([call.tool, call.args]): call for call in self._calls(context, tool)}
-            new = [name for name in calls if name not in self._done][: min(MOST, self._failures)]
+            new = [name for name in calls if name not in self._done][: min(self._most, self._failures)]
             self._done.update(new)
             if new:
                 for result in await context.call(*(calls[name] for name in new)):

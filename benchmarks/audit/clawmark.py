@@ -27,6 +27,9 @@ from coworkenv.worlds.clawmark.world import USER
 from .agents import Spam
 from .outcomes import CLAWMARK, NOBODY, SPAMMER, Outcome, Tried, why
 
+FEW = 5
+"""Calls of one tool in a round: each comes with all records."""
+
 
 def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
     """All tasks of a checkout. Raises CheckoutError where it is none, and ForeignFailed where its code cannot be
@@ -52,7 +55,7 @@ async def _tried(setup: Setup, name: str) -> Tried:
 
 
 async def _spammed(setup: Setup, task: Task) -> Outcome:
-    agent = Spam(SPAMMER, task.briefing, reads=True, writes=True, waits=True, spares=True)
+    agent = Spam(SPAMMER, task.briefing, reads=True, writes=True, waits=True, spares=True, most=FEW)
     events = (await play(Plan(world_of(task), agent, {USER: StageUser()}))).events
     async with worker(setup, task.id) as asked:
         verdicts = (await verdicts_of(asked, setup, task, events)).verdicts

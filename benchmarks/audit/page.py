@@ -16,6 +16,7 @@ from coworkenv.worlds.auditing import Audit
 
 from . import tables
 from .agents import MOST, ROUNDS, WRITTEN
+from .clawmark import FEW
 from .outcomes import CLAW_EVAL, CLAWMARK, TAU2, Tried
 from .tables import table
 
@@ -56,6 +57,7 @@ def _tables(sources: Sequence[Source]) -> Mapping[str, str]:
     took = [(source.name, source.commit, f"{source.seconds:.0f}") for source in sources]
     return {
         "calls": str(MOST),
+        "few": str(FEW),
         "rounds": str(ROUNDS),
         "written": f"{WRITTEN:,}",
         "sources": table(("", "commit", "seconds"), took),

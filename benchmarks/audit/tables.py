@@ -53,7 +53,7 @@ def coverage(tasks: Sequence[Tried]) -> list[Row]:
     rows: list[Row] = []
     for name, group in grouped(tasks, lambda each: each.group).items():
         reasons = Counter(each.left for each in group if each.left)
-        left = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
+        left = "; ".join(f"{count}: {reason}" for reason, count in reasons.items())
         fine = audited(group)
         rows.append(
             (

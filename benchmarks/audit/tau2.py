@@ -39,6 +39,10 @@ _TURNS: Sequence[Sequence[Action]] = ((),)
 """A user who does nothing, and ends the conversation when they hear anything."""
 
 
+_END = frozenset(("DB", "ENV_ASSERTION", "NL_ASSERTION"))
+"""Where no other components count, whoever only reads is worth what nobody is: by code, only the end state is."""
+
+
 class Judge:
     """Says of each assertion that it is not met, or, where it is `kind`, that it is."""
 
@@ -57,7 +61,9 @@ def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
     code cannot be run at all."""
     setup = CHECKOUTS.name(path, unsafe)
     for domain in setup.checkout.domains():
-        if not setup.checkout.missing(domain):
+        if setup.checkout.missing(domain):
+            yield from (Tried(f"{TAU2}, {domain}", problem="lacks its data") for _ in setup.checkout.tasks(domain))
+        else:
             yield from trio.run(_domain, setup, domain)
 
 
@@ -86,6 +92,9 @@ async def _domain(setup: Setup, domain: str, most: int | None = None) -> list[Tr
 async def _fill(row: Tried, asked: Worker, judge: Judge, task: Task) -> bool:
     """Add what each agent is worth. False if the worker cannot go on."""
     for kind in (NOBODY, READER, REFERENCE, SPAMMER):
+        if kind == READER and (idle := row.outcomes.get(NOBODY)) and _END.issuperset(idle.checks):
+            row.outcomes[READER] = idle
+            continue
         try:
             row.outcomes[kind] = await _outcome(asked, judge, task, kind)
         except ForeignFailed as failure:
