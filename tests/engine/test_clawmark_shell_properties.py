@@ -29,90 +29,13 @@ PIECES = st.sampled_from(
 )
 LINES = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=40)
 
-COMMANDS = [
-    *(
-        [
-            "mkdir",
-            "touch",
-            "cp",
-            "mv",
-            "rm",
-            "ls",
-            "find",
-            "cat",
-            "echo",
-            "head",
-            "tail",
-            "wc",
-            "grep",
-            "md5sum",
-            "sha256sum",
-            "sqlite3",
-            "git",
-            "cd",
-            "pwd",
-            "bash",
-            "sh",
-        ]
-    ),
-    *(["test", "[", "true", "false", "exit", "set", "export"]),
-]
-WORDS = [
-    *(
-        [
-            "-p",
-            "-r",
-            "-f",
-            "-n",
-            "-c",
-            "-la",
-            "-1",
-            "-name",
-            "-type",
-            "-e",
-            "-i",
-            "-E",
-            "-o",
-            "!",
-            "-maxdepth",
-            "--",
-            "-",
-            "]",
-            "=",
-            "3",
-            "init",
-            "add",
-            "commit",
-            "log",
-            "show",
-            "-m",
-            "--oneline",
-        ]
-    ),
-    *(
-        [
-            "HEAD",
-            "HEAD:a/b",
-            "HEAD~1",
-            "config",
-            "user.name",
-            "user.email",
-            "a",
-            "a/b",
-            "a/*",
-            "*.txt",
-            "..",
-            "/",
-            "/tmp",
-            "x.db",
-            ".",
-            "f",
-            "d",
-            "/dev/null",
-        ]
-    ),
-    *(["'SELECT * FROM t' 'CREATE TABLE t(a)' 'INSERT INTO t VALUES (1)' .tables '[a-c]*' 'é x' ''"]),
-]
+_NAMES = """mkdir touch cp mv rm ls find cat echo head tail wc grep md5sum sha256sum sqlite3 git cd pwd bash sh test [
+true false exit set export"""
+_ARGS = """-p -r -f -n -c -la -1 -name -type -e -i -E -o ! -maxdepth -- - ] = 3 init add commit log show -m --oneline
+HEAD HEAD:a/b HEAD~1 config user.name user.email
+a a/b a/* *.txt .. / /tmp x.db . f d /dev/null .tables '[a-c]*' 'é' ''"""
+COMMANDS, WORDS = _NAMES.split(), _ARGS.split()
+WORDS += ["'SELECT * FROM t'", "'CREATE TABLE t(a)'", "'INSERT INTO t VALUES (1)'", "'é x'"]
 CALLS = st.tuples(st.sampled_from(COMMANDS), st.lists(st.sampled_from(WORDS), max_size=4))
 JOINTS = st.sampled_from(["; ", " && ", " || ", " | ", "\n", " > ", " >> ", " < "])
 

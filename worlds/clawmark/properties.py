@@ -88,7 +88,7 @@ def plain(kind: str, value: Json) -> Json:
 
 
 def _pieces(name: str, given: Json) -> list[Json]:
-    pieces = [given] if isinstance(given, str) else given or []
+    pieces = given if isinstance(given, list) else [] if given is None else [given]
     if isinstance(given, int | float | Decimal) and not isinstance(given, bool):
         raise Refused(f"{name} is a text; write {_short(given)} as one.")
     return [_piece(name, piece) for piece in pieces if piece != ""]
