@@ -56,7 +56,8 @@ def _listed(tree: Tree, path: str) -> dict[str, Json]:
 
 
 def _written(tree: Tree, path: str, text: str) -> dict[str, Json]:
-    tree.make(path.rpartition("/")[0] or "/")
+    if not tree.make(path.rpartition("/")[0] or "/"):
+        return _refused("refused", f"{path} would be in a file, which is no folder.")
     if not tree.write(path, text.encode()):
         return _refused("refused", f"{path} is a folder.")
     return {"result": {"path": path, "bytes": tree.files[path]["size"]}}

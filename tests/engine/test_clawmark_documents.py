@@ -107,6 +107,25 @@ async def test_arguments_that_are_none_are_a_sentence(setup: Setup) -> None:
     assert "`start`" in wrong.error.message
 
 
+async def test_nothing_is_written_into_a_file_as_if_it_were_a_folder(setup: Setup) -> None:
+    log, task = MemoryLog(), await load_task(setup, "shop/task1")
+    calls = [
+        ScriptStep(call="write_file", args={"path": "input/long.txt/a/b.txt", "text": "x"}),
+        ScriptStep(call="write_file", args={"path": "input", "text": "x"}),
+        ScriptStep(call="shell", args={"command": "git init input/long.txt/a; mkdir -p input/long.txt/b"}),
+    ]
+    steps = [ScriptStep(wait="user"), *calls, ScriptStep(ask="user", text="Done.")]
+    async with log.writing():
+        episode = await run_episode(Plan(world_of(task), Script(steps), {"user": StageUser()}), log)
+        await grade_by_checkers(log, episode.id, setup)
+    inside, folder, shell = returned(episode)
+    assert inside.error is not None
+    assert inside.error.message == "/workspace/input/long.txt/a/b.txt would be in a file, which is no folder."
+    assert folder.error is not None
+    assert folder.error.message == "/workspace/input is a folder."
+    assert shell.result["code"] == 1
+
+
 async def test_captions_stand_for_pictures_and_the_grade_says_what_was_read(setup: Setup, words: Path) -> None:
     log = MemoryLog()
     episode = await played(setup, log, {"path": "photo.png"}, {"path": "scan.pdf"})

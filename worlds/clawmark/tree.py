@@ -45,11 +45,14 @@ class Tree:
             return self._source(record["source"])
         return record["text"].encode() if "text" in record else b64decode(record["base64"])
 
-    def make(self, path: str) -> None:
-        """A folder, and those above it."""
-        for above in _above(path):
-            self.folders.setdefault(above, {"at": self._at})
-        self.folders.setdefault(path, {"at": self._at})
+    def make(self, path: str) -> bool:
+        """A folder, and those above it. Whether no file is in the way; if one is, nothing is made."""
+        wanted = [*_above(path), path]
+        if any(each in self.files for each in wanted):
+            return False
+        for each in wanted:
+            self.folders.setdefault(each, {"at": self._at})
+        return True
 
     def write(self, path: str, content: bytes, source: str | None = None) -> bool:
         """Whether there is a folder to write it to. `source` is where it lies in the task's folder."""
