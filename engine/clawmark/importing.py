@@ -24,6 +24,7 @@ from .host import CHECKOUTS, host
 from .loading import Noted, rehearse
 from .people import KIND
 from .preflight import lacking, libraries, without_commands, without_files
+from .sidecar import untold
 
 
 class ClawMark:
@@ -41,6 +42,7 @@ class ClawMark:
         found = Imported(notes=[NOTICE, *libraries(setup.checkout, names)])
         absent = lacking(setup.checkout, names)
         for name in names:
+            found.notes += untold(name)
             noted = Noted()
             try:
                 task, noted = await rehearse(setup, name)

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ...worlds.imported import CheckoutError, files_digest
+from ..documents.captions import faults
 
 VARIABLE = "COWORKENV_SIDECAR"
 """The environment variable that names the folder."""
@@ -27,17 +28,29 @@ class Sidecar(msgspec.Struct, frozen=True):
 
 def sidecar_of(task: str) -> Sidecar | None:
     """The one that was named, if it has anything of a task. Raises CheckoutError where there is no such folder."""
+    folder = _folder(task)
+    if folder is None:
+        return None
+    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file() and _inside(path, folder)]
+    if not files:
+        return None
+    return Sidecar(folder, files_digest((path.relative_to(folder).as_posix(), path) for path in files))
+
+
+def untold(task: str) -> list[str]:
+    """Sentences for captions and transcripts of a task that are not taken as they are meant."""
+    folder = _folder(task)
+    return [] if folder is None else list(faults(folder))
+
+
+def _folder(task: str) -> Path | None:
     named = os.environ.get(VARIABLE)
     if not named:
         return None
     root = Path(named).resolve()
     if not root.is_dir():
         raise CheckoutError(f"{VARIABLE} names {named}, and there is no such folder")
-    folder = root / "tasks" / task
-    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file() and _inside(path, folder)]
-    if not files:
-        return None
-    return Sidecar(folder, files_digest((path.relative_to(folder).as_posix(), path) for path in files))
+    return root / "tasks" / task
 
 
 def _inside(path: Path, folder: Path) -> bool:

@@ -94,6 +94,14 @@ async def test_documents_are_read_and_pictures_are_measured(setup: Setup) -> Non
     assert (await verify(log, episode.id, foreign=True)).verdict == "identical"
 
 
+async def test_captions_that_say_nothing_are_said(setup: Setup, words: Path) -> None:
+    root = setup.checkout.root
+    assert not any("photo" in note for note in (await importer.load(root, Wanted(unsafe=True))).notes)
+    words.write_text(" ")
+    notes = (await importer.load(root, Wanted(unsafe=True))).notes
+    assert f"{words} is empty: agents are told that there is nothing to see or hear." in notes
+
+
 async def test_a_long_text_is_read_on(setup: Setup) -> None:
     episode = await played(setup, MemoryLog(), {"path": "long.txt"}, {"path": "long.txt", "start": 60_000})
     first, rest = returned(episode)
