@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...events.event import Json
-from ...worlds.clawmark.tree import Tree
+from ...worlds.clawmark.tree import Tree, fits
 from ..documents.kinds import MEDIA, NAMES, Kind, as_text, kind_of, mime_of, size_of
 from ..documents.packages import Unreadable
 from ..documents.reading import DOCUMENTS, Missing, Reading, read
@@ -56,6 +56,8 @@ def _listed(tree: Tree, path: str) -> dict[str, Json]:
 
 
 def _written(tree: Tree, path: str, text: str) -> dict[str, Json]:
+    if not fits(path):
+        return _refused("refused", f"{path[:60]}… is too long, too deep, or has a sign that no name has.")
     if not tree.make(path.rpartition("/")[0] or "/"):
         return _refused("refused", f"{path} would be in a file, which is no folder.")
     if not tree.write(path, text.encode()):

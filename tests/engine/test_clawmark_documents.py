@@ -120,17 +120,20 @@ async def test_nothing_is_written_into_a_file_as_if_it_were_a_folder(setup: Setu
     calls = [
         ScriptStep(call="write_file", args={"path": "input/long.txt/a/b.txt", "text": "x"}),
         ScriptStep(call="write_file", args={"path": "input", "text": "x"}),
+        ScriptStep(call="write_file", args={"path": "x" * 300, "text": "x"}),
+        ScriptStep(call="write_file", args={"path": "a\0b", "text": "x"}),
         ScriptStep(call="shell", args={"command": "git init input/long.txt/a; mkdir -p input/long.txt/b"}),
     ]
     steps = [ScriptStep(wait="user"), *calls, ScriptStep(ask="user", text="Done.")]
     async with log.writing():
         episode = await run_episode(Plan(world_of(task), Script(steps), {"user": StageUser()}), log)
         await grade_by_checkers(log, episode.id, setup)
-    inside, folder, shell = returned(episode)
+    inside, folder, *unusable, shell = returned(episode)
     assert inside.error is not None
     assert inside.error.message == "/workspace/input/long.txt/a/b.txt would be in a file, which is no folder."
     assert folder.error is not None
     assert folder.error.message == "/workspace/input is a folder."
+    assert [each.error is not None and "no name has" in each.error.message for each in unusable] == [True, True]
     assert shell.result["code"] == 1
 
 

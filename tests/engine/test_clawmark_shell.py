@@ -134,6 +134,27 @@ def test_a_pattern_that_would_take_for_ever_takes_a_moment(tree: Tree) -> None:
     assert run(tree, "grep -E '(a*)*(a|a)*b' x").code == 1
 
 
+_ANYHOW = f"{3**9_000:b}".replace("0", "a").replace("1", "b")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("A=aa\n" + "A=$A$A$A$A\n" * 20, "a word of more than 4,194,304 characters"),
+        ("touch 0 1 2 3 4 5 6 7 8 9\necho " + "* " * 9_000, "a command of more than 50,000 words"),
+        ("mkdir " + " ".join(map(str, range(5_001))), "more than 5,000 files"),
+        ("mkdir -p " + "a/" * 70, "a path of this length or depth"),
+        ("echo a > " + "a" * 300, "a path of this length or depth"),
+        ("true\n" * 2_001, "more than 2,000 commands"),
+        ("touch " + " ".join(map(str, range(4_900))) + "\nls > /dev/null" * 1_000, "so much work in one line"),
+        ("echo ab > x; yes=1; cat x | grep -E '" + "(a|b)?" * 80 + "c' x", ""),
+        (f"echo {_ANYHOW} > x; grep -E 'a{'(a|b)' * 60}c' x", "a pattern that takes so long"),
+    ],
+)
+def test_a_line_that_goes_on_and_on_comes_to_an_end(tree: Tree, line: str, what: str) -> None:
+    assert refused(tree, line) == [what][: bool(what)]
+
+
 # --- sqlite3 -----------------------------------------------------------------------------------------------
 
 _MADE = "sqlite3 x.db \"CREATE TABLE t(id TEXT, n REAL); INSERT INTO t VALUES ('a;b', 1.5), ('c', NULL);\""
@@ -173,7 +194,8 @@ def test_time_is_virtual_and_nothing_is_drawn(tree: Tree) -> None:
 
 def test_a_statement_without_end_is_ended(tree: Tree) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-    assert run(tree, f'sqlite3 x.db "{endless}"') == Done(b"", b"Error: the statement takes too long\n", 1)
+    done = run(tree, f'sqlite3 x.db "{endless}"; sqlite3 x.db "{endless}"')
+    assert done == Done(b"", b"Error: the statement takes too long\n" * 2, 1)
 
 
 def test_what_is_no_database_is_a_sentence(tree: Tree) -> None:

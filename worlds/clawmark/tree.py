@@ -17,6 +17,8 @@ from ..service import Record, RecordEvent, Records
 
 NAME = "files"
 ROOT = "/workspace"
+_LONGEST, _PART, _DEEPEST = 2_000, 255, 60
+"""Bytes of a path, bytes of a name in it, and names: what a disk takes, since checkers see files on one."""
 _BODY = ("source", "text", "base64")
 _CONTROL = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -46,17 +48,17 @@ class Tree:
         return record["text"].encode() if "text" in record else b64decode(record["base64"])
 
     def make(self, path: str) -> bool:
-        """A folder, and those above it. Whether no file is in the way; if one is, nothing is made."""
+        """A folder, and those above it. Whether it can be: no file is in the way, and a disk takes its name."""
         wanted = [*_above(path), path]
-        if any(each in self.files for each in wanted):
+        if any(each in self.files for each in wanted) or not fits(path):
             return False
         for each in wanted:
             self.folders.setdefault(each, {"at": self._at})
         return True
 
     def write(self, path: str, content: bytes, source: str | None = None) -> bool:
-        """Whether there is a folder to write it to. `source` is where it lies in the task's folder."""
-        if posixpath.dirname(path) not in self.folders or path in self.folders:
+        """Whether it can be: there is a folder to write it to. `source` is where it lies in the task's folder."""
+        if posixpath.dirname(path) not in self.folders or path in self.folders or not fits(path):
             return False
         self.files[path] = {
             "size": len(content),
@@ -78,6 +80,17 @@ class Tree:
         for collection, now in (("folders", folders), ("files", self.files)):
             found += _differences(collection, self._before[collection], now)
         return found
+
+
+def fits(path: str) -> bool:
+    """Whether a disk takes a path."""
+    names = path.encode(errors="replace").strip(b"/").split(b"/")
+    return (
+        "\0" not in path
+        and len(names) <= _DEEPEST
+        and sum(map(len, names)) <= _LONGEST
+        and all(len(name) <= _PART for name in names)
+    )
 
 
 def _above(path: str) -> Iterator[str]:

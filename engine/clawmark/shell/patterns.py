@@ -17,6 +17,8 @@ _LONGEST = 500
 """Characters of a pattern."""
 _STATES = 2_000
 """Sets of states that are kept."""
+_WORK = 3_000_000
+"""States that are looked at for one pattern."""
 _CLASSES: dict[str, Callable[[str], bool]] = {
     "digit": str.isdecimal,
     "alpha": str.isalpha,
@@ -76,6 +78,7 @@ class _Automaton:
         self._begin, self._over = piece.start, piece.end
         self._known: dict[tuple[frozenset[int], str], frozenset[int]] = {}
         self._by: dict[int, _State] = {}
+        self._left = _WORK
 
     def found(self, line: str) -> bool:
         text = line.lower() if self._folded else line
@@ -105,12 +108,15 @@ class _Automaton:
         waiting = list(states)
         while waiting:
             state = waiting.pop()
+            self._left -= 1
             if id(state) in found or (state.edge == "^" and not first) or (state.edge == "$" and not last):
                 continue
             found.add(id(state))
             self._by[id(state)] = state
             if state.takes is None:
                 waiting += state.next
+        if self._left < 0:
+            raise Unsupported("a pattern that takes so long")
         return frozenset(found)
 
 

@@ -19,6 +19,9 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = f
 _FILE, _FOLDER = "100644", "40000"
 _MOST = 65_535
 _COMMITS = 10_000
+_DEEPEST = 60
+_TREE = 4096
+"""What it costs to look at a tree, in bytes read."""
 
 
 class Damaged(Exception):
@@ -124,8 +127,9 @@ class Repository:
         lines = (f"{mode} {name}".encode() + b"\0" + bytes.fromhex(id) for name, mode, id in entries)
         return self._store("tree", b"".join(lines))
 
-    def files(self, tree: str, above: str = "", depth: int = 0) -> dict[str, str]:
+    def files(self, tree: str, above: str = "") -> dict[str, str]:
         """The files of a tree, by path."""
+        self._disk.take(_TREE)
         data, found = self._load(tree, "tree"), dict[str, str]()
         while data:
             head, _, data = data.partition(b"\0")
@@ -134,8 +138,8 @@ class Repository:
             path = posixpath.join(above, name)
             if mode != _FOLDER:
                 found[path] = id
-            elif depth < 50:
-                found |= self.files(id, path, depth + 1)
+            elif path.count("/") < _DEEPEST:
+                found |= self.files(id, path)
         return found
 
     # --- commits -------------------------------------------------------------------------------------------

@@ -24,8 +24,10 @@ from .tables import sqlite
 from .words import Unsupported, Word
 
 _COMMANDS: Mapping[str, Command] = {**FILES, **TEXTS, "sqlite3": sqlite, "git": git}
-_MOST = 10_000
+_MOST = 2_000
 """Commands of one command line."""
+_WORDS = 50_000
+"""Words of a command."""
 _DEEPEST = 8
 """Scripts that call scripts."""
 _ABSENT = 127
@@ -169,7 +171,7 @@ class _Run:
 
     def _simple(self, given: Simple, streams: _Streams) -> int:
         try:
-            words = [text for word in given.words for text in self._expanded(word)]
+            words = self._words(given.words)
             sets = {name: self._text(word) for name, word in given.sets}
             files: list[tuple[str, bytearray]] = []
             inner = self._redirected(given.streams, streams, files)
@@ -251,7 +253,18 @@ class _Run:
         return self._values.get(name, self._cwd if name == "PWD" else "")
 
     def _text(self, word: Word) -> str:
-        return "".join(self._value(part.text) if part.variable else part.text for part in word.parts)
+        parts = [self._value(part.text) if part.variable else part.text for part in word.parts]
+        if sum(map(len, parts)) > LARGEST:
+            raise Unsupported(f"a word of more than {LARGEST:,} characters")
+        return "".join(parts)
+
+    def _words(self, given: tuple[Word, ...]) -> list[str]:
+        found: list[str] = []
+        for word in given:
+            found += self._expanded(word)
+            if len(found) > _WORDS:
+                raise Unsupported(f"a command of more than {_WORDS:,} words")
+        return found
 
     def _expanded(self, word: Word) -> list[str]:
         """What a word stands for: itself, or the paths that fit it."""

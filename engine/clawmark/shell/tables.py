@@ -16,9 +16,11 @@ from typing import Any
 
 from .calls import Call
 from .disk import LARGEST
+from .words import Unsupported
 
-_STEPS = 2_000
-"""Ten thousands of instructions of a statement."""
+_STEPS = 10_000
+"""Instructions after which they are paid for, as so many bytes read."""
+_PRICE = 128 << 10
 _LENGTH = 1 << 20
 _VERSION = slice(96, 100)
 """Where a file says which library wrote it last."""
@@ -169,8 +171,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _one(base: sqlite3.Connection, call: Call, shown: _Shown, statement: str, *args: str) -> None:
-    steps = iter(range(_STEPS))
-    base.set_progress_handler(lambda: int(next(steps, None) is None), 10_000)
+    base.set_progress_handler(lambda: _paid(call), _STEPS)
     cursor = base.execute(statement, args)
     names = [each[0] for each in cursor.description or ()]
     for number, row in enumerate(cursor):
@@ -179,6 +180,15 @@ def _one(base: sqlite3.Connection, call: Call, shown: _Shown, statement: str, *a
         call.say(shown.line(iter(row)))
         if len(call.out) > LARGEST:
             raise call.unsupported(f"more than {LARGEST:,} bytes of output")
+
+
+def _paid(call: Call) -> int:
+    """Whether a statement is to end."""
+    try:
+        call.disk.take(_PRICE)
+    except Unsupported:
+        return 1
+    return 0
 
 
 def _dotted(base: sqlite3.Connection, call: Call, shown: _Shown, words: list[str]) -> None:
