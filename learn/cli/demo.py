@@ -26,9 +26,8 @@ FAMILIES = "loans,rooms,samples"
 CAPABILITIES = "A1,A4,B2"
 
 
-PRACTICE = ["--credit", "progress", "--truncated", "mask", "--only", "^model.norm", "--lr", "0.15"]
-"""A few updates tell nearly nothing of a million weights, so most of each step would be noise. Of the gains of the last
-norm they tell enough."""
+PRACTICE = ["--credit", "turn-groups", "--truncated", "mask", "--lr", "3e-5"]
+"""Small steps: a few hundred rollouts tell little, so most of a large one would be noise."""
 
 
 class Scale(NamedTuple):
