@@ -250,3 +250,46 @@ def test_git_itself_reads_it(tree: Tree, tmp_path: Path) -> None:
     assert git("status", "--porcelain") == ""
     assert git("log", "--oneline", "--no-decorate") == "".join(ours.splitlines(keepends=True)[-2:])
     assert git("log", "--no-decorate") == said(tree, "cd repo && git log")
+
+
+@pytest.mark.parametrize("name", ["random()", "hex(randomblob(4))", "sqlite_version()", "sqlite_source_id()"])
+def test_default_values_of_a_table_know_neither_chance_nor_the_library(tree: Tree, name: str) -> None:
+    line = f'sqlite3 x.db "create table t(a default ({name}), b); insert into t(b) values (1); select a from t"'
+    done = run(tree, line)
+    assert (done.code, done.stdout) == (1, b"")
+
+
+def test_what_depends_on_the_library_is_refused(tree: Tree) -> None:
+    assert refused(tree, "sqlite3 x.db '/* */ EXPLAIN select 1'") == ["sqlite3 explain"]
+    assert run(tree, "sqlite3 x.db 'select sqlite_compileoption_get(0)'").code == 1
+    assert run(tree, "sqlite3 x.db 'select * from sqlite_stmt'").code == 1
+
+
+def test_patterns_are_neither_too_deep_nor_too_long(tree: Tree) -> None:
+    deep = "(" * 200 + "a" + ")" * 200
+    assert refused(tree, f"echo a | grep -E '{deep}'")
+    assert refused(tree, "echo " + "[" * 3000 + "*") == ["a pattern of this length"]
+
+
+def test_output_over_the_limit_is_dropped_and_ends_the_line(tree: Tree) -> None:
+    done = run(tree, f"A={'x' * 500_000}; " + "echo $A$A;" * 20 + "echo end | cat; echo end")
+    assert done.code == 127
+    assert len(done.stdout) <= 4 << 20
+    assert b"end" not in done.stdout
+
+
+def test_a_pattern_with_a_slash_at_its_end_names_folders(tree: Tree) -> None:
+    assert said(tree, "mkdir d; touch f; echo */; touch a b; echo [^a]") == "d/\nb d f\n"
+
+
+def test_git_has_a_file_or_a_folder_of_one_name(tree: Tree) -> None:
+    made = "git init -q; echo x > a; git add .; rm a; mkdir a; echo y > a/b; git add a/b; git ls-files"
+    assert said(tree, made) == "a/b\n"
+    assert said(tree, "rm -r a; echo y > a; git add a; git ls-files") == "a\n"
+
+
+def test_git_refuses_a_date_that_it_cannot_show(tree: Tree) -> None:
+    made = "git init -q; git config user.name a; git config user.email b; echo x > a; git add ."
+    said(tree, made)
+    for date in ("9999-12-31T23:59:59-12:00", "1960-01-01T00:00:00+00:00"):
+        assert run(tree, f"git commit -qm x --date {date}").code == 128

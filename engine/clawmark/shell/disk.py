@@ -24,6 +24,9 @@ _READ = 256 << 20
 _LOOKED = 400
 """What it costs to look at a name, in bytes read."""
 
+_PATTERN = 1_000
+"""Characters of a pattern."""
+
 
 class Disk:
     """A tree, as commands see it. What would not fit is Unsupported."""
@@ -126,9 +129,13 @@ class Disk:
 
     def matching(self, pattern: str, cwd: str) -> list[str]:
         """Paths that fit a pattern such as `input/*.csv`, as it is written: absolute or not. Sorted."""
+        if len(pattern) > _PATTERN:
+            raise Unsupported("a pattern of this length")
         found = ["/" if pattern.startswith("/") else ""]
         for name in [each for each in pattern.split("/") if each]:
             found = [path for start in found for path in self._step(start, name, cwd)]
+        if pattern.endswith("/"):
+            found = [f"{path}/" for path in found if self.is_folder(self.tree.path(path, cwd))]
         return sorted(found)
 
     def _step(self, start: str, name: str, cwd: str) -> Iterator[str]:
@@ -138,6 +145,7 @@ class Disk:
             if self.exists(self.tree.path(path, cwd)):
                 yield path
             return
+        name = name.replace("[^", "[!")
         for child in self.children(folder):
             if fnmatchcase(child, name) and (name.startswith(".") or not child.startswith(".")):
                 yield posixpath.join(start, child)

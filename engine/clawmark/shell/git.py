@@ -146,7 +146,19 @@ def _person(call: Call, repository: Repository, role: str, date: str | None, per
     if not re.fullmatch(r"[^<>\n]+ <[^<>\n]*>", who):
         raise _Fatal(f"--author '{who[:60]}' is not 'Name <email>'")
     given = date or call.values.get(f"GIT_{role}_DATE")
-    return f"{who} {_stamp(_moment(given) if given else call.now.date())}"
+    stamp = _stamp(_moment(given) if given else call.now.date())
+    if not _legible(stamp):
+        raise _Fatal(f"date out of range: {given}")
+    return f"{who} {stamp}"
+
+
+def _legible(stamp: str) -> bool:
+    """Whether `git log` can show it."""
+    seconds, zone = stamp.split()
+    try:
+        return bool(_date(int(seconds), zone)) and int(seconds) >= 0
+    except (ValueError, OverflowError):
+        return False
 
 
 def _moment(given: str) -> datetime:

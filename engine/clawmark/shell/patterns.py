@@ -17,8 +17,10 @@ _LONGEST = 500
 """Characters of a pattern."""
 _STATES = 2_000
 """Sets of states that are kept."""
-_WORK = 3_000_000
+_WORK = 300_000
 """States that are looked at for one pattern."""
+_DEEPEST = 50
+"""Groups in groups."""
 _CLASSES: dict[str, Callable[[str], bool]] = {
     "digit": str.isdecimal,
     "alpha": str.isalpha,
@@ -125,7 +127,7 @@ class _Reader:
 
     def __init__(self, text: str, extended: bool) -> None:
         self._text, self._extended = text, extended
-        self._at = 0
+        self._at = self._depth = 0
 
     def all(self) -> _Piece:
         found = self._either()
@@ -183,9 +185,13 @@ class _Reader:
 
     def _one(self, first: bool) -> _Piece:
         if self._sign("("):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise Unsupported("a pattern of this depth")
             piece = self._either()
             if not self._sign(")"):
                 raise Unsupported(f"the pattern {self._text[:40]}")
+            self._depth -= 1
             return piece
         sign, self._at = self._text[self._at], self._at + 1
         if sign == "[":

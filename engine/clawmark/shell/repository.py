@@ -234,6 +234,10 @@ class Repository:
         files = [each for each in now if self._disk.is_file(each) and "/.git/" not in each[len(self.folder) :]]
         for each in known:
             del index[each]
+        above = posixpath.dirname(start)
+        while files and above:
+            index.pop(above, None)
+            above = posixpath.dirname(above)
         for each in files:
             index[posixpath.relpath(each, self.folder)] = self._store("blob", self._disk.read(each))
         return bool(known or files or path == self.folder)

@@ -184,10 +184,18 @@ class _Run:
             for path, content in files:
                 self._disk.write(path, bytes(content))
             if len(streams.out) + len(streams.err) > 2 * LARGEST:
-                raise Unsupported(f"more than {LARGEST:,} bytes of output")
+                self._overflown(streams)
         except Unsupported as found:
             return self._refuse(found.what, streams)
         return code
+
+    def _overflown(self, streams: _Streams) -> None:
+        """What is over the limit is dropped, and nothing more is done."""
+        for each in (streams.out, streams.err):
+            del each[LARGEST:]
+        self._count[0] = _MOST + 1
+        self._refuse(f"more than {LARGEST:,} bytes of output", streams)
+        raise _Exit(_ABSENT)
 
     def _called(self, words: list[str], sets: Mapping[str, str], streams: _Streams) -> int:
         name, args = words[0], words[1:]

@@ -7,6 +7,7 @@ not. What a file becomes is written back only where it has changed.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,16 +19,19 @@ from .calls import Call
 from .disk import LARGEST
 from .words import Unsupported
 
-_STEPS = 10_000
+_STEPS = 1_000
 """Instructions after which they are paid for, as so many bytes read."""
-_PRICE = 128 << 10
-_LENGTH = 1 << 20
+_PRICE = 13 << 10
+_LENGTH = 100_000
+"""Bytes of a value, and of a statement."""
 _VERSION = slice(96, 100)
 """Where a file says which library wrote it last."""
 _JOURNAL = slice(18, 20)
 _FIRST = (3_040_000).to_bytes(4, "big")
 _ALLOWED = ("table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list")
-_DRAWN = ("random", "randomblob", "load_extension", "sqlite_version", "sqlite_source_id", "changes", "fts3_tokenizer")
+_LIBRARY = ("sqlite_version", "sqlite_source_id", "sqlite_compileoption_get", "sqlite_compileoption_used")
+_DRAWN = ("random", "randomblob", "load_extension", "changes", "total_changes", "fts3_tokenizer", *_LIBRARY)
+_EXPLAINS = re.compile(r"(\s|--[^\n]*(\n|$)|/\*.*?\*/)*explain\b", re.I | re.S)
 _CLOCKS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
 _SHOWN = "SELECT name FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 _SCHEMA = "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL AND (?1 = '' OR lower(tbl_name) = lower(?1))"
@@ -100,15 +104,29 @@ def _options(call: Call) -> tuple[_Shown, list[str]]:
 
 
 def _confine(base: sqlite3.Connection, clock: sqlite3.Connection, call: Call) -> None:
-    for setting in ("secure_delete = ON", "temp_store = MEMORY", f"max_page_count = {LARGEST // 512}"):
+    for setting in (
+        "secure_delete = ON",
+        "temp_store = MEMORY",
+        f"temp.max_page_count = {LARGEST // 512}",
+        f"max_page_count = {LARGEST // 512}",
+    ):
         base.execute(f"PRAGMA {setting}")
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
     _tell_time(base, clock, call.now.date().astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"))
+    for name in _DRAWN:
+        base.create_function(name, -1, _drawn)
     base.set_authorizer(_authorized)
+
+
+def _drawn(*_: object) -> None:
+    """Default values of a table call functions that no authorizer sees."""
+    raise ValueError("not of this file")
 
 
 def _authorized(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_READ and (first or "").lower() == "sqlite_stmt":
         return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() not in _ALLOWED:
         return sqlite3.SQLITE_DENY
@@ -136,34 +154,40 @@ def _tell_time(base: sqlite3.Connection, clock: sqlite3.Connection, now: str) ->
 
 def _all(base: sqlite3.Connection, call: Call, shown: _Shown, texts: list[str]) -> None:
     for text in texts:
-        for statement in _statements(text):
+        for statement in _statements(text, call):
             try:
                 if statement.startswith("."):
                     _dotted(base, call, shown, statement.split())
                 else:
                     _one(base, call, shown, statement)
-            except (sqlite3.Error, ValueError, OverflowError) as error:
+            except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
                 _fail(call, error)
                 return
 
 
 def _fail(call: Call, error: Exception) -> None:
     says = str(error)
+    says = "out of memory" if isinstance(error, MemoryError) else says
     says = "the statement takes too long" if says == "interrupted" else says[:300]
     call.err += f"Error: {says}\n".encode(errors="replace")
     call.code = 1
 
 
-def _statements(text: str) -> Iterator[str]:
+def _statements(text: str, call: Call) -> Iterator[str]:
     """Statements, and dot commands, which are lines."""
     waiting = ""
     for line in text.splitlines(keepends=True):
-        if not waiting.strip() and line.startswith("."):
+        if not waiting and line.startswith("."):
             yield line.strip()
             continue
         for piece in line.replace(";", ";\0").split("\0"):
+            if not waiting and not piece.strip():
+                continue
             waiting += piece
-            if piece.endswith(";") and sqlite3.complete_statement(waiting):
+            if not piece.endswith(";"):
+                continue
+            call.disk.take(len(waiting))
+            if sqlite3.complete_statement(waiting):
                 yield waiting.strip()
                 waiting = ""
     if waiting.strip():
@@ -171,6 +195,8 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _one(base: sqlite3.Connection, call: Call, shown: _Shown, statement: str, *args: str) -> None:
+    if _EXPLAINS.match(statement):
+        raise call.unsupported("explain")
     base.set_progress_handler(lambda: _paid(call), _STEPS)
     cursor = base.execute(statement, args)
     names = [each[0] for each in cursor.description or ()]
