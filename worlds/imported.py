@@ -44,6 +44,14 @@ class Rebuilding(Protocol):
         ...
 
 
+def stays_inside(path: Path, folder: Path) -> bool:
+    """Whether a path, its links followed, is in a folder. One that never ends, as `a.txt -> a.txt` does, is not."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
 _registered: dict[str, Rebuilding] = {}
 
 

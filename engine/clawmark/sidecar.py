@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...worlds.imported import CheckoutError, files_digest
+from ...worlds.imported import CheckoutError, files_digest, stays_inside
 from ..documents.captions import faults
 
 VARIABLE = "COWORKENV_SIDECAR"
@@ -31,7 +31,8 @@ def sidecar_of(task: str) -> Sidecar | None:
     folder = _folder(task)
     if folder is None:
         return None
-    files = [path for path in sorted(folder.rglob("*.txt")) if path.is_file() and _inside(path, folder)]
+    # A link out of the folder is followed by nobody: a worker has the folder alone.
+    files = [path for path in sorted(folder.rglob("*.txt")) if stays_inside(path, folder) and path.is_file()]
     if not files:
         return None
     return Sidecar(folder, files_digest((path.relative_to(folder).as_posix(), path) for path in files))
@@ -51,11 +52,6 @@ def _folder(task: str) -> Path | None:
     if not root.is_dir():
         raise CheckoutError(f"{VARIABLE} names {named}, and there is no such folder")
     return root / "tasks" / task
-
-
-def _inside(path: Path, folder: Path) -> bool:
-    """A link out of the folder is followed by nobody: a worker has the folder alone."""
-    return path.resolve().is_relative_to(folder.resolve())
 
 
 def sidecar_with(task: str, digest: str) -> Sidecar | None:

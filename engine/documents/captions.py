@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...worlds.imported import stays_inside
+
 LONGEST = 4 << 20
 """Bytes that are read."""
 
@@ -20,7 +22,7 @@ def faults(folder: Path) -> Iterator[str]:
 
 
 def _fault(path: Path, folder: Path) -> str | None:
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not stays_inside(path, folder):
         return "is a link out of its folder, so it is not read."
     if not path.is_file():
         return "is no file, so it says nothing."

@@ -209,3 +209,9 @@ def test_captions_that_are_none_are_said(tmp_path: Path) -> None:
         "loose.png.txt is no file, so it says nothing.",
         "out.png.txt is a link out of its folder, so it is not read.",
     ]
+
+
+def test_a_caption_that_is_a_link_to_itself_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("a.txt")
+    (said,) = faults(tmp_path)
+    assert said.startswith(f"{tmp_path}/a.txt is ")

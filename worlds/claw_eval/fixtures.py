@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from ...events.event import Json
+from ..imported import stays_inside
 from .endpoint import Kind, Mode
 from .reading import TaskError, inside, read_json, read_text
 
@@ -178,7 +179,7 @@ def _documents(source: Source) -> dict[str, Rows]:
     rows: Rows = []
     for path in sorted(base.rglob("*")):
         name: dict[str, Json] = {"path": path.relative_to(base).as_posix()}
-        if path.is_file() and _within(path, source.root):
+        if path.is_file() and stays_inside(path, source.root):
             rows.append({**name, **_pages(path, source)})
         elif path.suffix.lower() == ".pdf":
             what = "is a folder" if path.is_dir() and not path.is_symlink() else "is a link that leads out, or nowhere"
@@ -186,13 +187,9 @@ def _documents(source: Source) -> dict[str, Rows]:
     return {"documents": rows}
 
 
-def _within(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root.resolve())
-
-
 def _pages(path: Path, source: Source) -> dict[str, Json]:
     text = path.with_name(path.name + ".txt")
-    if text.is_file() and _within(text, source.root):
+    if text.is_file() and stays_inside(text, source.root):
         return {"pages": read_text(text).removesuffix("\f").split("\f")}
     found = source.pages(path) if source.pages is not None and path.suffix.lower() == ".pdf" else None
     return {"pages": None, "problem": found.says} if isinstance(found, Unread) else {"pages": found}

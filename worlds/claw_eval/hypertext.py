@@ -23,7 +23,9 @@ _PARTS = re.compile(
     "html|legend|li|main|nav|ol|option|p|pre|section|select|summary|table|tbody|tfoot|thead|tr|ul"
 )
 """What begins or ends one of these begins a new line."""
-_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in _HIDDEN}
+_ENDS = {name: re.compile(f"</{name}(?![^\\s/>])", re.IGNORECASE) for name in _HIDDEN}
+_EMPTY = re.compile(r"/\s*>$")
+"""How a tag ends that has nothing in it, as in XHTML: `<script src=x />`."""
 
 
 def page_of(markup: str, address: str) -> tuple[str, str]:
@@ -63,6 +65,8 @@ class _Page:
         named = _NAME.match(markup, start)
         name = named[1].lower() if named is not None else ""
         opens = markup[start + 1] != "/"
+        if opens and name in _HIDDEN and _EMPTY.search(markup[max(start, end - 8) : end]):
+            return end
         if opens and name in _HIDDEN:
             return self._passed_over(name, markup, end)
         if _PARTS.fullmatch(name):

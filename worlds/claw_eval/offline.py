@@ -26,7 +26,9 @@ LARGEST = 2 << 20
 LONGEST = 50_000
 """Characters of a page, as upstream."""
 WHOLE = 4_000_000
-"""Characters of all pages of an index: each task that takes it has them in its document."""
+"""Characters of all pages and searches of an index: each task that takes it has them in its document."""
+TITLE = 300
+"""Characters of a page's title."""
 _PARTED = "Give each task an index of its own, in tasks/TASK."
 _TYPES = {
     "html": "text/html",
@@ -109,22 +111,45 @@ def _rows(root: Path, path: Path) -> dict[str, Rows]:
     known: dict[str, str] = {}
     for address in index.pages:
         other = known.setdefault(place_of(address), address)
-        if not address.startswith(("http://", "https://")):
-            raise TaskError(path, f"{address!r} is no address of a page; it begins with https:// or http://.")
+        _check_address(path, address)
         if other != address:
             raise TaskError(path, f"{other!r} and {address!r} are the same place; name one of them.")
     pages = [_page(path, address, page) for address, page in index.pages.items()]
-    if (whole := sum(len(page["content"]) for page in pages)) > WHOLE:
-        raise TaskError(path, f"Its pages have {whole:,} characters; at most {WHOLE:,} are read. {_PARTED}")
-    return {
-        "pages": pages,
-        "recorded": [
-            {"query": query, "results": msgspec.to_builtins(results)} for query, results in index.searches.items()
-        ],
-    }
+    for result in (result for results in index.searches.values() for result in results):
+        _check_address(path, result.url)
+    recorded: Rows = [
+        {"query": query, "results": msgspec.to_builtins(results)} for query, results in index.searches.items()
+    ]
+    if (whole := _characters([*pages, *recorded])) > WHOLE:
+        raise TaskError(
+            path, f"Its pages and searches have {whole:,} characters; at most {WHOLE:,} are read. {_PARTED}"
+        )
+    return {"pages": pages, "recorded": recorded}
+
+
+def _characters(value: Json) -> int:
+    """Of all texts in a value."""
+    if isinstance(value, dict):
+        return sum(map(_characters, value.values()))
+    if isinstance(value, list):
+        return sum(map(_characters, value))
+    return len(value) if isinstance(value, str) else 0
+
+
+def _check_address(index: Path, address: str) -> None:
+    try:
+        server = urlsplit(address).hostname
+    except ValueError:
+        server = None
+    if not server or not address.startswith(("http://", "https://")):
+        raise TaskError(
+            index, f"{address!r} is no address of a page; it begins with https:// or http://, and names a server."
+        )
 
 
 def _page(index: Path, address: str, page: _Page) -> dict[str, Json]:
+    if not page.file:
+        raise TaskError(index, f"The page {address!r} names no file; name one beside the index.")
     file = inside(index.parent, page.file, index)
     kind = _TYPES.get(file.suffix.lower().removeprefix("."))
     if kind is None:
@@ -133,7 +158,7 @@ def _page(index: Path, address: str, page: _Page) -> dict[str, Json]:
     return {
         "url": address,
         "status_code": 200,
-        "title": page.title or title or address,
+        "title": (page.title or title or address)[:TITLE],
         "content": text[:LONGEST],
         "content_type": kind,
         "published_at": page.published_at,

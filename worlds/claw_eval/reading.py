@@ -15,7 +15,7 @@ import msgspec
 
 from ...events.event import Json
 from ..document import DEEPEST, DocumentError, parse
-from ..imported import CheckoutError
+from ..imported import CheckoutError, stays_inside
 
 MAX_BYTES = 16 * 1024 * 1024
 
@@ -33,7 +33,7 @@ def inside(root: Path, relative: str, source: Path) -> Path:
     folder = root.resolve()
     plain = posixpath.normpath(relative)
     path = folder / plain
-    if "\0" in relative or plain.startswith(("/", "..")) or not path.resolve().is_relative_to(folder):
+    if "\0" in relative or plain.startswith(("/", "..")) or not stays_inside(path, folder):
         raise TaskError(source, f"The path {relative!r} leads out of {folder}. Use a path inside it.")
     return path
 

@@ -111,7 +111,12 @@ def _offline_search(request: Request) -> Answer:
     return Answer({"results": results, "total": len(results), "query": query}, changes)
 
 
+_QUERY = 1_000
+"""Characters of a query that are read."""
+
+
 def _found(request: Request, query: str, most: int) -> list[Json]:
+    query = query[:_QUERY]
     recorded = next((row for row in request.rows("recorded") if _folded(row["query"]) == _folded(query)), None)
     if recorded is not None:
         return list(recorded["results"][:most])

@@ -158,7 +158,7 @@ def test_pages_change_neither_when_a_task_takes_place_nor_upstreams_mode(tmp_pat
         (json.dumps({"pages": {f"https://{n}.example": {"file": "oil.md"} for n in range(501)}}), "501 pages; at most"),
         (
             json.dumps({"pages": {f"https://{n}.example": {"file": "long.txt"} for n in range(81)}}),
-            "4,050,000 characters; at most 4,000,000 are read. Give each task an index of its own, in tasks/TASK.",
+            " characters; at most 4,000,000 are read. Give each task an index of its own, in tasks/TASK.",
         ),
     ],
 )
@@ -257,3 +257,36 @@ def test_addresses_of_the_same_place() -> None:
     assert len({place_of(address) for address in same}) == 1
     assert place_of("https://a.example/B") != place_of("https://a.example/b")
     assert place_of("http://[") == "http://["
+
+
+# --- links that never end, what counts, what is no address -----------------------------------------------
+
+
+def test_a_page_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"pages": {CHAINS: {"file": "loop.txt"}}})
+    (folder / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(OfflineError, match=r"leads out|no such file|cannot be read"):
+        browser(folder, {"pages": {CHAINS: {"file": "loop.txt"}}})
+
+
+@pytest.mark.parametrize(
+    ("index", "says"),
+    [
+        ({"pages": {CHAINS: {"file": ""}}}, "names no file"),
+        ({"pages": {"http://": {"file": "oil.md"}}}, "no address of a page"),
+        ({"searches": {"oil": [{"url": "ftp://bikes.example/"}]}}, "no address of a page"),
+        ({"searches": {"oil": [{"url": CHAINS, "snippet": "x" * 4_000_000}]}}, "pages and searches have"),
+    ],
+)
+def test_an_index_is_refused_in_a_sentence(tmp_path: Path, index: Any, says: str) -> None:
+    with pytest.raises(OfflineError, match=says):
+        browser(tmp_path, index)
+
+
+@pytest.mark.parametrize("tag", ["<svg/>", "<iframe src=x/>", "<template/>", "<script src=x />"])
+def test_a_tag_that_closes_itself_hides_nothing(tag: str) -> None:
+    assert page_of(f"{tag}Oil", CHAINS)[1] == "Oil"
+
+
+def test_a_longer_name_ends_no_script() -> None:
+    assert page_of("<script>a</scripty>b</script>Oil", CHAINS)[1] == "Oil"
