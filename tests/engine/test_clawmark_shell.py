@@ -293,3 +293,22 @@ def test_git_refuses_a_date_that_it_cannot_show(tree: Tree) -> None:
     said(tree, made)
     for date in ("9999-12-31T23:59:59-12:00", "1960-01-01T00:00:00+00:00"):
         assert run(tree, f"git commit -qm x --date {date}").code == 128
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("A=1; A=2 bash -c 'echo $A.'; bash -c 'echo $A.'; export A; bash -c 'echo $A.'", "2.\n.\n1.\n"),
+        ("mkdir a b; echo x > a/f; cp -r a/. b; find b", "b\nb/f\n"),
+        ("echo x > f; grep -l x f; grep -l x < f", "f\n(standard input)\n"),
+    ],
+)
+def test_it_does_as_bash_does(tree: Tree, line: str, says: str) -> None:
+    assert said(tree, line) == says
+
+
+@pytest.mark.parametrize("line", ["rm", "mkdir", "touch", "touch d/", "mv /workspace x", "mv /workspace /tmp/x"])
+def test_what_cannot_be_done_says_so(tree: Tree, line: str) -> None:
+    done = run(tree, line)
+    assert done.code == 1
+    assert done.stderr

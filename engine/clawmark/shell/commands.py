@@ -19,6 +19,8 @@ _ABSENT = "No such file or directory"
 
 def _mkdir(call: Call) -> None:
     options, names = call.options("pv", long={"parents": "p"})
+    if not names:
+        call.fail("missing operand")
     for name in names:
         path = call.path(name)
         if call.disk.is_file(path) or ("p" not in options and call.disk.exists(path)):
@@ -38,9 +40,15 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _touch(call: Call) -> None:
-    for name in call.options("", long={})[1]:
+    names = call.options("", long={})[1]
+    if not names:
+        call.fail("missing file operand")
+    for name in names:
         path = call.path(name)
-        if not call.disk.exists(path) and not call.disk.write(path, b""):
+        if name.endswith("/") and not call.disk.is_folder(path):
+            why = "Not a directory" if call.disk.is_file(path) else _ABSENT
+            call.fail(f"cannot touch '{name}': {why}")
+        elif not call.disk.exists(path) and not call.disk.write(path, b""):
             call.fail(f"cannot touch '{name}': {_ABSENT}")
 
 
@@ -77,6 +85,9 @@ def _moved(call: Call, path: str, target: str, shown: str) -> None:
     if call.disk.is_folder(target):
         call.fail(f"cannot overwrite directory '{target}'")
         return
+    if path in ("/", "/tmp", "/workspace") or f"{call.cwd}/".startswith(f"{path}/"):
+        call.fail(f"refusing to move '{shown}'")
+        return
     before = call.code
     _copied(call, path, target, shown, all=True)
     if call.code == before:
@@ -97,6 +108,8 @@ def _each_to(call: Call, names: list[str], act: Callable[[str, str, str], None])
     for name in sources:
         path = call.path(name)
         there = posixpath.join(target, posixpath.basename(path)) if into else target
+        if into and name.endswith("/."):
+            there = target
         if not call.disk.exists(path):
             call.fail(f"cannot stat '{name}': {_ABSENT}")
         elif path == there:
@@ -109,6 +122,8 @@ def _each_to(call: Call, names: list[str], act: Callable[[str, str, str], None])
 
 def _rm(call: Call) -> None:
     options, names = call.options("rRfv", long={"recursive": "r", "force": "f"})
+    if not names and "f" not in options:
+        call.fail("missing operand")
     for name in names:
         path = call.path(name)
         if not call.disk.exists(path):

@@ -114,6 +114,7 @@ def _grep(call: Call) -> None:
     deep = bool({"r", "R"} & set(options))
     names = list(_below(call, rest or ["."])) if deep else rest
     shown = ("H" in options or deep or len(names) > 1) and "h" not in options
+    shown = shown or ("l" in options and bool(names))
     before = call.code
     many = [_matched(call, found, options, name if shown else "", data) for name, data in call.contents(names)]
     if call.code == before:

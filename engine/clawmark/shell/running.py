@@ -82,6 +82,7 @@ class _Run:
         self._disk, self._now, self._refused, self._depth = disk, now, refused, depth
         self._cwd = ROOT
         self._values: dict[str, str] = {}
+        self._exported: set[str] = set()
         self._code = 0
         self._strict = False
         self._decides = False
@@ -147,6 +148,7 @@ class _Run:
         """A shell that begins as this one is."""
         inner = _Run(self._disk, self._now, self._refused, depth)
         inner._cwd, inner._values, inner._code = self._cwd, dict(self._values), self._code
+        inner._exported = set(self._exported)
         inner._count, inner._strict, inner._decides = self._count, self._strict, self._decides
         return inner
 
@@ -199,13 +201,15 @@ class _Run:
 
     def _called(self, words: list[str], sets: Mapping[str, str], streams: _Streams) -> int:
         name, args = words[0], words[1:]
+        values = {**{each: self._values[each] for each in self._exported if each in self._values}, **sets}
+        if name in ("bash", "sh"):
+            return self._bash(args, values, streams)
         own = getattr(self, f"_do_{name}", None) if name in _OWN else None
         if own is not None:
             return int(own(args, streams))
         command = _COMMANDS.get(name)
         if command is None:
             raise Unsupported(name[:60])
-        values = {**self._values, **sets}
         given, out, err = streams.given, streams.out, streams.err
         call = Call(name, args, given, out, err, self._disk, self._cwd, values, self._now)
         command(call)
@@ -324,10 +328,11 @@ class _Run:
                 raise Unsupported("export " + each[:40])
             if sign:
                 self._values[name] = value
+            self._exported.add(name)
         return 0
 
-    def _do_bash(self, args: list[str], streams: _Streams) -> int:
-        """A script in a file, or `-c TEXT`. It has a folder and variables of its own."""
+    def _bash(self, args: list[str], values: dict[str, str], streams: _Streams) -> int:
+        """A script in a file, or `-c TEXT`. It has a folder of its own, and the variables that are handed to it."""
         if len(args) == 2 and args[0] == "-c":
             text = args[1]
         elif len(args) == 1 and not args[0].startswith("-"):
@@ -341,16 +346,15 @@ class _Run:
         if self._depth >= _DEEPEST:
             raise Unsupported("scripts that call so many scripts")
         inner = self._within(self._depth + 1)
+        inner._values, inner._exported = values, set(values)
         inner._code, inner._strict, inner._decides = 0, False, False
         try:
             return inner.text(text, streams)
         except _Exit as over:
             return over.code
 
-    _do_sh = _do_bash
 
-
-_OWN = ("cd", "exit", "set", "export", "bash", "sh")
+_OWN = ("cd", "exit", "set", "export")
 
 
 def _literal(text: str) -> str:
