@@ -291,7 +291,7 @@ def test_git_has_a_file_or_a_folder_of_one_name(tree: Tree) -> None:
 def test_git_refuses_a_date_that_it_cannot_show(tree: Tree) -> None:
     made = "git init -q; git config user.name a; git config user.email b; echo x > a; git add ."
     said(tree, made)
-    for date in ("9999-12-31T23:59:59-12:00", "1960-01-01T00:00:00+00:00"):
+    for date in ("9999-12-31T23:59:59-12:00", "9999-12-31T00:00:00+00:00", "1960-01-01T00:00:00+00:00"):
         assert run(tree, f"git commit -qm x --date {date}").code == 128
 
 

@@ -17,6 +17,8 @@ from .repository import Commit, Damaged, Repository
 _WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _YEAR = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _FATAL = 128
+_LAST = 10**11
+"""Seconds that have too many digits for a commit."""
 
 
 class _Fatal(Exception):
@@ -156,7 +158,7 @@ def _legible(stamp: str) -> bool:
     """Whether `git log` can show it."""
     seconds, zone = stamp.split()
     try:
-        return bool(_date(int(seconds), zone)) and int(seconds) >= 0
+        return bool(_date(int(seconds), zone)) and 0 <= int(seconds) < _LAST
     except (ValueError, OverflowError):
         return False
 
