@@ -48,10 +48,10 @@ def _folder(task: str) -> Path | None:
     named = os.environ.get(VARIABLE)
     if not named:
         return None
-    root = Path(named).resolve()
+    root = Path(named)
     if not root.is_dir():
         raise CheckoutError(f"{VARIABLE} names {named}, and there is no such folder")
-    return root / "tasks" / task
+    return root.resolve() / "tasks" / task
 
 
 def sidecar_with(task: str, digest: str) -> Sidecar | None:

@@ -70,9 +70,9 @@ class OfflineWeb:
 
     def __init__(self, root: Path | str) -> None:
         """Raises OfflineError where there is no such folder, or none with an index."""
-        self.root = Path(root).resolve()
-        if not self.root.is_dir():
+        if not Path(root).is_dir():
             raise OfflineError(f"{root}: There is no such folder of web pages.")
+        self.root = Path(root).resolve()
         if not any(any(self.root.glob(f"{place}{name}")) for name in INDEXES for place in ("", "tasks/*/")):
             raise OfflineError(f"{root}: There is no {INDEXES[0]} in it, nor in a folder tasks/TASK below it.")
         self._read: dict[Path, dict[str, Rows]] = {}

@@ -31,7 +31,7 @@ _FIRST = (3_040_000).to_bytes(4, "big")
 _ALLOWED = ("table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list")
 _LIBRARY = ("sqlite_version", "sqlite_source_id", "sqlite_compileoption_get", "sqlite_compileoption_used")
 _DRAWN = ("random", "randomblob", "load_extension", "changes", "total_changes", "fts3_tokenizer", *_LIBRARY)
-_EXPLAINS = re.compile(r"(\s|--[^\n]*(\n|$)|/\*.*?\*/)*explain\b", re.I | re.S)
+_EXPLAINS = re.compile(r"(?>\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*+explain\b", re.I | re.S)
 _CLOCKS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
 _SHOWN = "SELECT name FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 _SCHEMA = "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL AND (?1 = '' OR lower(tbl_name) = lower(?1))"
