@@ -32,8 +32,6 @@ SHARPNESS = 6.0
 """By how much a head scores the token that it looks at above its neighbours, in nats."""
 WRITTEN = 0.3
 """Scale of the random projection through which a head writes what it reads; 1 would leave its length as it is."""
-LOOKED_BACK = (1, 2, 3)
-"""How many tokens the heads of the first layer look back, so far as they are half of them."""
 _THETA = 10000.0
 _COPIED = 0.9
 """When so many of the tokens of short blocks are copied, longer texts follow."""
@@ -83,9 +81,15 @@ def build(seed: int, tokenizer: Any, size: Size = SIZES["pocket"]) -> LlamaForCa
         model.model.embed_tokens.weight.normal_(0.0, size.width**-0.5, generator=generator)
         for layer in model.model.layers:
             write_what_is_read(layer.self_attn, generator)
-        for head, distance in enumerate(LOOKED_BACK[: (size.heads + 1) // 2]):
+        for head, distance in enumerate(looked_back(size)):
             look_back(model.model.layers[0].self_attn, head, distance, size.width // size.heads, generator)
     return model
+
+
+def looked_back(size: Size) -> tuple[int, ...]:
+    """How many tokens heads of the first layer look back, one after the other: half of them, where there are few at the
+    token before alone."""
+    return (1, 2, 3) if size.heads > 4 else (1,) * (size.heads // 2)
 
 
 def look_back(attention: nn.Module, head: int, distance: int, width: int, generator: torch.Generator) -> None:

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, LlamaForCausalLM
 from coworkenv.learn.copying import blocks
 from coworkenv.learn.lexing import train_tokenizer
 from coworkenv.learn.models import load, weights_digest
-from coworkenv.learn.pocket import LOOKED_BACK, SIZES, Size, build, keep, pocket_config, warmup
+from coworkenv.learn.pocket import SIZES, Size, build, keep, looked_back, pocket_config, warmup
 
 TINY = SIZES["tiny"]
 
@@ -38,9 +38,9 @@ def test_half_of_the_first_heads_begin_by_looking_at_the_tokens_before(tokenizer
     model.set_attn_implementation("eager")
     ids = torch.randint(7, 260, (2, 100), generator=torch.Generator().manual_seed(0))
     weights = model(ids, output_attentions=True).attentions[0]  # (rows, heads, queries, keys)
-    before = [weights.diagonal(-distance, 2, 3).mean((0, 2)) for distance in LOOKED_BACK]
+    before = [weights.diagonal(-distance, 2, 3).mean((0, 2)) for distance in (1, 2, 3)]
     looking = {(int(head), distance) for distance, seen in enumerate(before, 1) for head in (seen > 0.9).nonzero()}
-    assert looking == set(enumerate(LOOKED_BACK[: (size.heads + 1) // 2]))
+    assert looking == set(enumerate(looked_back(size)))
 
 
 def test_a_warm_up_follows_from_steps_and_seed_bit_for_bit(tokenizer: Any) -> None:
