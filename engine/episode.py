@@ -22,7 +22,7 @@ from . import wall
 from .branching import branch
 from .effects import Effects, Journal
 from .failing import TRACEBACK
-from .hosting import NoCode, host_of
+from .hosting import Driven, NoCode, Opener, host_of
 from .inheritance import known
 from .kernel import Kernel
 from .leases import take
@@ -67,11 +67,12 @@ def plan_row(plan: Plan) -> StreamRow:
     )
 
 
-async def play(plan: Plan, recorder: Recorder | None = None) -> Episode:
-    """Play an episode in memory, or into `recorder`. Raises Unavailable if the outside world does not answer."""
+async def play(plan: Plan, recorder: Recorder | None = None, opener: Opener | None = None) -> Episode:
+    """Play an episode in memory, or into `recorder`; its foreign code is what `opener` brings up, or else its importer.
+    Raises Unavailable if the outside world does not answer."""
     started = plan.started()
     async with trio.open_nursery() as nursery:
-        host = host_of(plan.world, nursery)
+        host = host_of(plan.world, nursery) if opener is None else Driven(opener, nursery)
         kernel = Kernel(plan.world, started, plan.actors(), recorder or Unrecorded(), Effects(nursery), host=host)
         failure = await _finish(kernel)
         nursery.cancel_scope.cancel()

@@ -46,7 +46,8 @@ class Hosted(Protocol):
         ...
 
 
-Opener: TypeAlias = Callable[[dict[str, Json]], AbstractAsyncContextManager[Hosted]]
+Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[Hosted]]
+"""Brings foreign code up, and ends it."""
 
 
 @runtime_checkable
@@ -118,7 +119,7 @@ class Driven:
 
     def __init__(
         self,
-        opener: Callable[[], AbstractAsyncContextManager[Hosted]],
+        opener: Opener,
         nursery: trio.Nursery,
         remembers: Sequence[str] | None = None,
     ) -> None:

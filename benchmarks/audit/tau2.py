@@ -16,12 +16,10 @@ import trio
 
 from coworkenv.agents.agent import Actor, Unavailable
 from coworkenv.agents.scripted import Script, ScriptStep
-from coworkenv.engine.effects import Effects
+from coworkenv.engine.episode import play
 from coworkenv.engine.foreign import ForeignFailed, Worker
-from coworkenv.engine.hosting import Driven, Hosted
-from coworkenv.engine.kernel import Kernel
+from coworkenv.engine.hosting import Hosted
 from coworkenv.engine.plan import Plan
-from coworkenv.engine.recording import Unrecorded
 from coworkenv.engine.tau2.grading import components_of
 from coworkenv.engine.tau2.host import CHECKOUTS, Setup, opened, worker
 from coworkenv.engine.tau2.loading import load_task
@@ -138,24 +136,4 @@ async def _played(asked: Worker, world: World, agent: Actor, user: Actor) -> Seq
     async def hosted() -> AsyncIterator[Hosted]:
         yield await opened(asked, world.host)
 
-    plan = Plan(world, agent, {USER: user})
-    async with trio.open_nursery() as nursery:
-        kernel = Kernel(
-            world, plan.started(), plan.actors(), Unrecorded(), Effects(nursery), host=Driven(hosted, nursery)
-        )
-        failure = await _run(kernel)
-        nursery.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return kernel.events
-
-
-async def _run(kernel: Kernel) -> Exception | None:
-    """A failure is returned: raised through a nursery it would become a group."""
-    try:
-        await kernel.run()
-        return None
-    except Exception as failure:
-        return failure
-    finally:
-        await kernel.close()
+    return (await play(Plan(world, agent, {USER: user}), opener=hosted)).events
