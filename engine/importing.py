@@ -6,7 +6,6 @@ Does not know any benchmark, nor which there are (`importers`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +15,6 @@ import msgspec
 
 from ..agents.agent import Actor, Perform, Unavailable
 from ..agents.building import build_coworkers
-from ..events.codec import from_json
 from ..events.event import Json
 from ..events.log import Log
 from ..worlds.imported import CheckoutError, Rebuilding
@@ -30,8 +28,6 @@ from .plan import EpisodeError, document_of
 
 Specifications: TypeAlias = Mapping[str, Json]
 OURS = "coworkenv"
-_FORMAT = re.compile(r'\{"environment":"([^"/]+)/')
-"""How the document of a world begins: its canonical JSON has this key first."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,10 +114,19 @@ def players(world: World, wanted: str, options: Specifications) -> dict[str, Act
     return build_coworkers(world, own)
 
 
+class _Head(msgspec.Struct):
+    """What is read of a world's document."""
+
+    environment: Json = None
+
+
 def benchmark_of(document: str) -> str:
     """The benchmark whose task the document of a world is; empty for an environment of ours."""
-    found = _FORMAT.match(document)
-    return "" if found is None or found[1] == OURS else found[1]
+    try:
+        name = str(msgspec.json.decode(document, type=_Head).environment or "").partition("/")[0]
+    except msgspec.ValidationError:
+        return ""  # It is no object.
+    return "" if name == OURS else name
 
 
 async def grade_foreign(log: Log, stream: str, graders: Graders) -> Graded | None:
@@ -130,9 +135,7 @@ async def grade_foreign(log: Log, stream: str, graders: Graders) -> Graded | Non
     Raises EpisodeError where the checkout is another benchmark's, and what its importer raises.
     """
     row = log.row(stream)
-    document = from_json(document_of(list(log.read(row.id, 0, 1))))
-    format_ = document.get("environment") if isinstance(document, dict) else None
-    importer = importer_named(str(format_).partition("/")[0])
+    importer = importer_named(benchmark_of(document_of(list(log.read(row.id, 0, 1)))))
     if importer is None:
         return None
     path = next((path for path in (graders.path, *graders.others) if importer.recognises(path)), None)
