@@ -3,12 +3,12 @@
 The checkout is a stand-in, in words of our own: a flower shop. With COWORKENV_CLAWMARK the same is asked of a real one.
 """
 
+# ruff: noqa: F811
+
 from __future__ import annotations
 
 import os
-import shutil
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,22 +25,14 @@ from coworkenv.engine.plan import Plan
 from coworkenv.engine.replay import verify
 from coworkenv.events.event import ToolReturned
 from coworkenv.events.memory import MemoryLog
-from coworkenv.worlds.clawmark import Task, find_checkout, world_of
+from coworkenv.worlds.clawmark import Task, world_of
 from coworkenv.worlds.clawmark.turns import turns
 from coworkenv.worlds.compiling import rebuild
 
-STAND_IN = Path(__file__).parents[1] / "worlds" / "clawmark" / "checkout"
+from .shop import setup  # noqa: F401
+
 REAL = os.environ.get("COWORKENV_CLAWMARK")
 register_coworker(KIND, user)
-
-
-@pytest.fixture
-def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
-    """A copy of the stand-in, named to this process; without a sandbox, so that tests run everywhere."""
-    shutil.copytree(STAND_IN, tmp_path / "clawmark", ignore=shutil.ignore_patterns("__pycache__"))
-    made = Setup(checkout=find_checkout(tmp_path / "clawmark"), unsafe=True, seconds=20)
-    monkeypatch.setattr(host.CHECKOUTS, "current", made)
-    return made
 
 
 def nobody(stages: int) -> Script:

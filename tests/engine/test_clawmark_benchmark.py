@@ -1,22 +1,20 @@
 """The benchmark of ClawMark, on the stand-in: nobody, noise and a script, and the tables of what they did."""
 
+# ruff: noqa: F811
+
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-
-import pytest
 
 from benchmarks.clawmark import tables
 from benchmarks.clawmark.__main__ import agents_of, rows_of
 from benchmarks.clawmark.playing import SCRIPTS, Row
 from coworkenv.agents.registry import register_coworker
-from coworkenv.engine.clawmark import host
 from coworkenv.engine.clawmark.host import Setup
 from coworkenv.engine.clawmark.people import KIND, user
-from coworkenv.worlds.clawmark import find_checkout
 
-STAND_IN = Path(__file__).parents[1] / "worlds" / "clawmark" / "checkout"
+from .shop import setup  # noqa: F401
+
 register_coworker(KIND, user)
 
 SCRIPT = """
@@ -25,15 +23,6 @@ SCRIPT = """
 - {ask: user, text: Reported.}
 - {ask: user, text: Done.}
 """
-
-
-@pytest.fixture
-def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
-    """A copy of the stand-in; without a sandbox, so that tests run everywhere."""
-    shutil.copytree(STAND_IN, tmp_path / "clawmark", ignore=shutil.ignore_patterns("__pycache__"))
-    made = Setup(checkout=find_checkout(tmp_path / "clawmark"), unsafe=True, seconds=20)
-    monkeypatch.setattr(host.CHECKOUTS, "current", made)
-    return made
 
 
 async def rows(setup: Setup, scripts: Path) -> list[Row]:

@@ -29,16 +29,15 @@ from coworkenv.worlds.clawmark import find_checkout, world_of
 from tests.loopback import ModelServer, completion
 
 from .documents.making import docx, pdf, png, xlsx
+from .shop import copied
 
-STAND_IN = Path(__file__).parents[1] / "worlds" / "clawmark" / "checkout"
 INPUT = "assets/input"
 
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     """The flower shop with papers and a picture; without a sandbox, so that tests run everywhere."""
-    root = tmp_path / "clawmark"
-    shutil.copytree(STAND_IN, root, ignore=shutil.ignore_patterns("__pycache__"))
+    root = copied(tmp_path)
     folder = root / "tasks" / "shop" / "task1" / INPUT
     (folder / "order.pdf").write_bytes(pdf("Twelve roses", "Two lilies"))
     (folder / "scan.pdf").write_bytes(pdf(""))

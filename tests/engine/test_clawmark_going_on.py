@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,14 +20,15 @@ from coworkenv.engine.episode import Episode, play, resume_episode, run_episode
 from coworkenv.engine.fork import fork_episode
 from coworkenv.engine.hosting import NoCode
 from coworkenv.engine.plan import Plan
-from coworkenv.engine.recording import Unrecorded
 from coworkenv.engine.replay import verify
-from coworkenv.events.event import Event, ToolCalled
+from coworkenv.events.event import ToolCalled
 from coworkenv.events.memory import MemoryLog
 from coworkenv.worlds.clawmark import Task, find_checkout, world_of
 from coworkenv.worlds.clawmark.turns import turns
 
-STAND_IN = Path(__file__).parents[1] / "worlds" / "clawmark" / "checkout"
+from .broken import Steps, broken_off
+from .shop import copied
+
 TASK = "shop/task1"
 register_coworker(KIND, user)
 
@@ -37,14 +36,13 @@ register_coworker(KIND, user)
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     """A copy of the stand-in, which only the environment names; without a sandbox, so that tests run everywhere."""
-    shutil.copytree(STAND_IN, tmp_path / "clawmark", ignore=shutil.ignore_patterns("__pycache__"))
 
     def unconfined(path: Path | str, unsafe: bool = False) -> Setup:
         return Setup(checkout=find_checkout(path), unsafe=True, seconds=20)
 
     monkeypatch.setattr(host.CHECKOUTS, "setup", unconfined)
     monkeypatch.setattr(host.CHECKOUTS, "current", None)
-    monkeypatch.setenv(host.CHECKOUTS.variable, str(tmp_path / "clawmark"))
+    monkeypatch.setenv(host.CHECKOUTS.variable, str(copied(tmp_path)))
     return host.CHECKOUTS.named()
 
 
@@ -72,29 +70,6 @@ async def played(setup: Setup, log: MemoryLog) -> tuple[Task, Episode]:
 async def graded(setup: Setup, task: Task, episode: Episode) -> Verdicts:
     async with worker(setup, task.id) as asked:
         return await verdicts_of(asked, setup, task, episode.events)
-
-
-class Steps(Unrecorded):
-    """Remembers where steps end: only there can a log break off."""
-
-    handful = 1
-
-    def __init__(self) -> None:
-        self.ends: list[int] = []
-
-    def append(self, events: Sequence[Event]) -> None:
-        self.ends.append(events[-1].seq + 1)
-
-
-async def broken_off(whole: MemoryLog, stream: str, count: int) -> MemoryLog:
-    """A log that holds the first events of an episode."""
-    log = MemoryLog()
-    row = msgspec.structs.replace(whole.row(stream), status="suspended", count=0, digest="")
-    async with log.writing():
-        appender = log.begin(row, "t", 0.0)
-        appender.append(list(whole.read(stream))[:count])
-        await appender.close("suspended", "a test")
-    return log
 
 
 async def test_an_episode_that_broke_off_anywhere_goes_on_to_the_same_end(setup: Setup) -> None:

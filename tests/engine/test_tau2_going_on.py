@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 import pytest
 import trio
 
@@ -18,13 +17,11 @@ from coworkenv.engine.episode import play, resume_episode, run_episode
 from coworkenv.engine.fork import fork_episode
 from coworkenv.engine.hosting import Differs, Driven
 from coworkenv.engine.plan import EpisodeError, Plan
-from coworkenv.engine.recording import Unrecorded
 from coworkenv.engine.replay import verify
 from coworkenv.engine.tau2 import host
 from coworkenv.engine.tau2.host import Setup, worker
 from coworkenv.events.event import (
     AGENT,
-    Event,
     Json,
     ToolReturned,
 )
@@ -33,6 +30,7 @@ from coworkenv.worlds.foreign import HostedCall
 from coworkenv.worlds.tau2 import world_of
 from coworkenv.worlds.tau2.reference import USER
 
+from .broken import Steps, broken_off
 from .desk import (
     LEND,
     PAY,
@@ -46,31 +44,6 @@ from .desk import (
 )
 
 # --- going on ----------------------------------------------------------------------------------------------
-
-
-class Steps(Unrecorded):
-    """Remembers where steps end: only there can a log break off."""
-
-    handful = 1
-
-    def __init__(self) -> None:
-        self.ends: list[int] = []
-
-    def append(self, events: Sequence[Event]) -> None:
-        self.ends.append(events[-1].seq + 1)
-
-
-async def broken_off(whole: MemoryLog, stream: str, count: int) -> MemoryLog:
-    """A log that holds the first events of an episode."""
-    log = MemoryLog()
-    events = list(whole.read(stream))[:count]
-    async with log.writing():
-        appender = log.begin(
-            msgspec.structs.replace(whole.row(stream), status="suspended", count=0, digest=""), "t", 0.0
-        )
-        appender.append(events)
-        await appender.close("suspended", "a test")
-    return log
 
 
 async def test_an_episode_that_broke_off_anywhere_goes_on_to_the_same_end(setup: Setup) -> None:
