@@ -13,14 +13,13 @@ from pathlib import Path
 
 from ...events.event import Json
 from ...worlds.clawmark.tree import Tree, fits
+from ..documents.captions import LONGEST
 from ..documents.kinds import MEDIA, NAMES, Kind, as_text, kind_of, mime_of, size_of
 from ..documents.packages import Unreadable
 from ..documents.reading import DOCUMENTS, Missing, Reading, read
 
 _MOST = 60_000
 """Characters that are shown at once."""
-_WORDS = 4 << 20
-"""Bytes of a caption or transcript."""
 _SHOWN = 5 << 20
 """Bytes of a picture."""
 _COUNTED: dict[Kind, str] = {"pdf": "pages", "spreadsheet": "sheets", "slides": "slides"}
@@ -147,4 +146,4 @@ def _words(folder: Path | None, source: Json) -> str | None:
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        return file.read(_WORDS).decode("utf-8-sig", errors="replace")
+        return file.read(LONGEST).decode("utf-8-sig", errors="replace")

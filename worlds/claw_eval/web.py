@@ -26,6 +26,8 @@ _PUNCTUATION = ",.!?;:\"'()[]{}。，！？；：（）【】《》"
 _RESULT = ("url", "title", "snippet", "source", "published_at")
 _MOST = 10
 """Results of a search in a user's pages, as upstream."""
+_QUERY = 1_000
+"""Characters of a query that are read."""
 _QUOTAS = {"MAX_SEARCHES": 20, "MAX_FETCHES": 30}
 """What a session may ask for; a task may set others."""
 
@@ -109,10 +111,6 @@ def _offline_search(request: Request) -> Answer:
     changes = _kept(request, "searches", {"query": query, "max_results": request.body["max_results"]})
     results = _found(request, query, most)
     return Answer({"results": results, "total": len(results), "query": query}, changes)
-
-
-_QUERY = 1_000
-"""Characters of a query that are read."""
 
 
 def _found(request: Request, query: str, most: int) -> list[Json]:

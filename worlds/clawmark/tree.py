@@ -17,6 +17,8 @@ from ..service import Record, RecordEvent, Records
 
 NAME = "files"
 ROOT = "/workspace"
+ALWAYS = ("/", "/tmp", ROOT)
+"""Folders that are there without anybody making them."""
 _LONGEST, _PART, _DEEPEST = 2_000, 255, 60
 """Bytes of a path, bytes of a name in it, and names: what a disk takes, since checkers see files on one."""
 _BODY = ("source", "text", "base64")
@@ -31,7 +33,7 @@ class Tree:
         self._at = at
         self._before = {name: dict(records[name]) for name in ("files", "folders")}
         self.files: dict[str, Record] = dict(self._before["files"])
-        self.folders: dict[str, Record] = {"/": {}, "/tmp": {}, ROOT: {}} | dict(self._before["folders"])
+        self.folders: dict[str, Record] = {path: {} for path in ALWAYS} | dict(self._before["folders"])
 
     def path(self, written: str, cwd: str = ROOT) -> str:
         found = posixpath.normpath(posixpath.join(cwd, written))

@@ -11,6 +11,7 @@ from datetime import UTC, timedelta
 from fnmatch import fnmatchcase
 from hashlib import md5, sha1, sha256
 
+from ....worlds.clawmark.tree import ALWAYS
 from .calls import Call, Command
 from .words import Unsupported
 
@@ -27,16 +28,8 @@ def _mkdir(call: Call) -> None:
             call.fail(f"cannot create directory ‘{name}’: File exists")
         elif "p" not in options and not call.disk.is_folder(posixpath.dirname(path)):
             call.fail(f"cannot create directory ‘{name}’: {_ABSENT}")
-        elif any(call.disk.is_file(above) for above in _above(path)):
+        elif not call.disk.make(path):
             call.fail(f"cannot create directory ‘{name}’: Not a directory")
-        else:
-            call.disk.make(path)
-
-
-def _above(path: str) -> Iterator[str]:
-    while path != "/":
-        path = posixpath.dirname(path)
-        yield path
 
 
 def _touch(call: Call) -> None:
@@ -85,13 +78,18 @@ def _moved(call: Call, path: str, target: str, shown: str) -> None:
     if call.disk.is_folder(target):
         call.fail(f"cannot overwrite directory '{target}'")
         return
-    if path in ("/", "/tmp", "/workspace") or f"{call.cwd}/".startswith(f"{path}/"):
+    if _stood_on(call, path):
         call.fail(f"refusing to move '{shown}'")
         return
     before = call.code
     _copied(call, path, target, shown, all=True)
     if call.code == before:
         call.disk.remove(path)
+
+
+def _stood_on(call: Call, path: str) -> bool:
+    """Whether it is a folder that is always there, or in which the command is."""
+    return path in ALWAYS or f"{call.cwd}/".startswith(f"{path}/")
 
 
 def _each_to(call: Call, names: list[str], act: Callable[[str, str, str], None]) -> None:
@@ -131,7 +129,7 @@ def _rm(call: Call) -> None:
                 call.fail(f"cannot remove '{name}': {_ABSENT}")
         elif call.disk.is_folder(path) and not {"r", "R"} & set(options):
             call.fail(f"cannot remove '{name}': Is a directory")
-        elif call.cwd == path or call.cwd.startswith(path.rstrip("/") + "/") or path in ("/", "/tmp", "/workspace"):
+        elif _stood_on(call, path):
             call.fail(f"refusing to remove '{name}'")
         else:
             call.disk.remove(path)

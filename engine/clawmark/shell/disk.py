@@ -23,7 +23,6 @@ _READ = 256 << 20
 """Bytes that the commands of one line read."""
 _LOOKED = 400
 """What it costs to look at a name, in bytes read."""
-
 _PATTERN = 1_000
 """Characters of a pattern."""
 
@@ -82,9 +81,10 @@ class Disk:
         self._fits(path, len(content))
         return self._counted(path, content)
 
-    def make(self, path: str) -> None:
+    def make(self, path: str) -> bool:
+        """Whether no file is in the way."""
         self._fits(path, 0)
-        self.tree.make(path)
+        return self.tree.make(path)
 
     def copy(self, path: str, target: str) -> bool:
         """A file. What is the task's own stays so."""

@@ -78,8 +78,7 @@ class _Automaton:
         self._folded = folded
         piece = _Reader(text.lower() if folded else text, extended).all()
         self._begin, self._over = piece.start, piece.end
-        self._known: dict[tuple[frozenset[int], str], frozenset[int]] = {}
-        self._by: dict[int, _State] = {}
+        self._known: dict[tuple[frozenset[_State], str], frozenset[_State]] = {}
         self._left = _WORK
 
     def found(self, line: str) -> bool:
@@ -97,24 +96,22 @@ class _Automaton:
             now = self._known[key]
         return self._done(now)
 
-    def _taken(self, ids: frozenset[int], sign: str) -> list[_State]:
-        states = [self._by[each] for each in ids]
+    def _taken(self, states: frozenset[_State], sign: str) -> list[_State]:
         return [each for state in states if state.takes and state.takes(sign) for each in state.next]
 
-    def _done(self, ids: frozenset[int]) -> bool:
-        return id(self._over) in ids
+    def _done(self, states: frozenset[_State]) -> bool:
+        return self._over in states
 
-    def _open(self, states: list[_State], first: bool, last: bool) -> frozenset[int]:
+    def _open(self, states: list[_State], first: bool, last: bool) -> frozenset[_State]:
         """All states that are reached without taking a sign."""
-        found: set[int] = set()
+        found: set[_State] = set()
         waiting = list(states)
         while waiting:
             state = waiting.pop()
             self._left -= 1
-            if id(state) in found or (state.edge == "^" and not first) or (state.edge == "$" and not last):
+            if state in found or (state.edge == "^" and not first) or (state.edge == "$" and not last):
                 continue
-            found.add(id(state))
-            self._by[id(state)] = state
+            found.add(state)
             if state.takes is None:
                 waiting += state.next
         if self._left < 0:
