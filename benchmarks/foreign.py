@@ -50,7 +50,7 @@ def claw_eval(path: Path) -> Iterator[Counts]:
     setup = Setup(checkout=find_checkout(path))
     counts = Counts("Claw-Eval")
     with TemporaryDirectory() as place:
-        for task in sorted(each.parent.name for each in setup.checkout.tasks.glob("*/task.yaml")):
+        for task in (each.name for each in setup.checkout.folders()):
             counts.tasks += 1
             try:
                 row = trio.run(claw_eval_rows, setup, task, "sane", Path(place), ("none",))[0]

@@ -22,7 +22,7 @@ from ..worlds.checks.scoring import rule
 from ..worlds.claw_eval import Task, TaskError, world_of
 from ..worlds.claw_eval.audit import audit
 from ..worlds.claw_eval.declared import DECIDABLE, FORBIDDING, Declared, Judged, declared, judge
-from ..worlds.claw_eval.examining import examine, unreadable
+from ..worlds.claw_eval.examining import examine, repeated, unreadable
 from ..worlds.environment import Environment
 from ..worlds.service import Tool
 from ..worlds.synth.playing import Case
@@ -81,6 +81,16 @@ async def examined_folder(folder: Path, loader: Loader | None = None) -> tuple[E
         return Examined(task=folder.name, flaws=(unreadable(folder, error),), skipped=others), None
     found = await _Trying(task).examined()
     return msgspec.structs.replace(found, flaws=(*examine(folder, task), *found.flaws)), task
+
+
+def side_by_side(found: Sequence[Examined], tasks: Sequence[Task]) -> list[Examined]:
+    """What was found, with what is only seen where tasks are looked at side by side; it is told of the first with its
+    id."""
+    whole = list(found)
+    for flaw in repeated(tasks):
+        place = next(number for number, one in enumerate(whole) if one.task == flaw.task)
+        whole[place] = msgspec.structs.replace(whole[place], flaws=(*whole[place].flaws, flaw))
+    return whole
 
 
 class _Trying:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-import msgspec
 import trio
 
 from coworkenv.agents.agent import Actor
 from coworkenv.agents.building import build_coworkers
 from coworkenv.agents.scripted import Noop
-from coworkenv.engine.auditing import examined_folder
+from coworkenv.engine.auditing import examined_folder, side_by_side
+from coworkenv.engine.claw_eval.loading import Loader
 from coworkenv.engine.claw_eval.scoring import Scores, Setup, TaskGrader, grader
 from coworkenv.engine.episode import play
 from coworkenv.engine.foreign import ForeignFailed
@@ -26,7 +26,6 @@ from coworkenv.worlds.auditing import Audit, Examined, report
 from coworkenv.worlds.claw_eval import Task, TaskError, load_task, world_of
 from coworkenv.worlds.claw_eval.checkout import find_checkout
 from coworkenv.worlds.claw_eval.declared import declared, judge
-from coworkenv.worlds.claw_eval.examining import repeated
 from coworkenv.worlds.claw_eval.needs import needs
 from coworkenv.worlds.claw_eval.trace import trace, trace_text
 
@@ -54,7 +53,7 @@ def tried(path: Path, unsafe: bool = False) -> Iterator[Tried]:
     """All tasks of a checkout. Raises TaskError where it is none, and ForeignFailed where its code cannot be
     confined."""
     setup = Setup(checkout=find_checkout(path), unsafe=unsafe)
-    for folder in sorted(each.parent for each in setup.checkout.tasks.glob("*/task.yaml")):
+    for folder in setup.checkout.folders():
         yield trio.run(_tried, setup, folder)
 
 
@@ -62,13 +61,12 @@ async def examined(path: Path) -> Audit:
     """What `coworkenv env audit` finds in the tasks' own files, without any of their code."""
     found: list[Examined] = []
     tasks: list[Task] = []
-    for folder in sorted(each.parent for each in find_checkout(path).tasks.glob("*/task.yaml")):
-        one, task = await examined_folder(folder)
+    loader = Loader()
+    for folder in find_checkout(path).folders():
+        one, task = await examined_folder(folder, loader)
         found.append(one)
         tasks += [task] if task is not None else []
-    again = repeated(tasks)
-    theirs = [tuple(flaw for flaw in again if flaw.task == one.task) for one in found]
-    return report(msgspec.structs.replace(one, flaws=(*one.flaws, *more)) for one, more in zip(found, theirs))
+    return report(side_by_side(found, tasks))
 
 
 async def _tried(setup: Setup, folder: Path) -> Tried:

@@ -184,7 +184,7 @@ def main() -> int:
     parser.add_argument("--own", action="store_true", help="the checkout's own package instead of our surface")
     options = parser.parse_args()
     setup = Setup(checkout=find_checkout(options.checkout), own=options.own)
-    names = sorted(path.parent.name for path in setup.checkout.tasks.glob("*/task.yaml"))
+    names = [folder.name for folder in setup.checkout.folders()]
     rows, problems, wanted = [], [], dict[str, Sequence[str]]()
     started = time.monotonic()
     with TemporaryDirectory() as place:

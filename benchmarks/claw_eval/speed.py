@@ -95,11 +95,10 @@ def script_of(folder: Path) -> list[list[Json]]:
 
 def names(checkout: Path, pattern: str, count: int) -> list[str]:
     """So many of the tasks that have servers, and need nothing beside, evenly chosen."""
-    tasks = find_checkout(checkout).tasks
     fitting = [
-        path.parent.name
-        for path in sorted(tasks.glob("*/task.yaml"))
-        if fnmatchcase(path.parent.name, pattern) and not needs(path.parent) and load_task(path.parent).services
+        folder.name
+        for folder in find_checkout(checkout).folders()
+        if fnmatchcase(folder.name, pattern) and not needs(folder) and load_task(folder).services
     ]
     return [fitting[index * len(fitting) // count] for index in range(min(count, len(fitting)))]
 

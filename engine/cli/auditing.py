@@ -17,10 +17,10 @@ from rich.text import Text
 from ...events.event import Json
 from ...worlds.auditing import EXAMINATIONS, Audit, Examined, Flaw, report
 from ...worlds.claw_eval import Task
-from ...worlds.claw_eval.examining import FILE, repeated
+from ...worlds.claw_eval.examining import FILE
 from ...worlds.problems import InvalidEnvironment
 from ...worlds.reading import read_environment
-from ..auditing import examined_environment, examined_folder
+from ..auditing import examined_environment, examined_folder, side_by_side
 from ..claw_eval.loading import Loader
 from ..importing import importer_of
 from ..printable import printable
@@ -82,10 +82,7 @@ async def _examined(paths: Sequence[Path]) -> list[Examined]:
             await trio.lowlevel.checkpoint()
         for file in _environments(path):
             found.append(await _examined_file(file))
-    for flaw in repeated(tasks):
-        place = next(number for number, one in enumerate(found) if one.task == flaw.task)
-        found[place] = msgspec.structs.replace(found[place], flaws=(*found[place].flaws, flaw))
-    return found
+    return side_by_side(found, tasks)
 
 
 def _tasks(path: Path) -> Iterator[Path]:

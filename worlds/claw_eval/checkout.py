@@ -35,6 +35,10 @@ class Checkout(msgspec.Struct, frozen=True):
         """The modules that several graders derive from."""
         return None if self.source is None else self.source.joinpath(*_FAMILIES)
 
+    def folders(self) -> list[Path]:
+        """Those of all tasks, in order."""
+        return sorted(path.parent for path in self.tasks.glob("*/task.yaml"))
+
     def folder(self, task: str) -> Path:
         """The folder of a task that has a grader. Raises TaskError."""
         path = inside(self.tasks, task, self.tasks)
