@@ -24,17 +24,22 @@ FILE = "demo.txt"
 """Of a demo's folder: its options."""
 FAMILIES = "loans,rooms,samples"
 CAPABILITIES = "A1,A4,B2"
+APART = 1000
+"""From the seed of what is demonstrated to that of what is practised in."""
 
 
-PRACTICE = ["--credit", "turn-groups", "--truncated", "mask", "--lr", "3e-5"]
-"""Small steps: a few hundred rollouts tell little, so most of a large one would be noise."""
+PRACTICE = ["--credit", "turn-groups", "--truncated", "mask", "--only", "^model.norm", "--lr", "0.05"]
+"""A thousand rollouts can teach a few hundred weights; about a million they say next to nothing."""
 
 
 class Scale(NamedTuple):
     """How much of everything."""
 
     train: int
+    """Environments that are demonstrated."""
     val: int
+    practice: int
+    """Environments of its own practice, which nobody has shown it."""
     warmup: int
     steps: int
     updates: int
@@ -49,8 +54,8 @@ class Scale(NamedTuple):
         return ["--max-tokens", str(self.answer), "--decisions", str(self.decisions)]
 
 
-FULL = Scale(train=900, val=40, warmup=400, steps=350, updates=3, sets=20, answer=56, decisions=12)
-QUICK = Scale(train=8, val=3, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
+FULL = Scale(train=900, val=40, practice=120, warmup=400, steps=350, updates=10, sets=8, answer=56, decisions=12)
+QUICK = Scale(train=8, val=3, practice=2, warmup=4, steps=3, updates=1, sets=1, answer=8, decisions=3)
 
 
 def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, list[str]]]:
@@ -61,6 +66,9 @@ def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, li
     knobs = ["--depth", "1-2", "--knob", "rows=3"]
     count = ["--count", str(scale.train), "--val", str(scale.val), "--seed", str(seed)]
     yield "Environments, each with its twins", ["synth", "make", str(sets), *count, *kinds, *knobs]
+    # In environments that were demonstrated it is surer than anywhere else, and practice would tell nothing of that.
+    more = ["--count", str(scale.practice), "--val", "1", "--seed", str(seed + APART)]
+    yield "Others, to practise in", ["synth", "make", str(folder / "practice"), *more, *kinds, *knobs]
     yield "Demonstrations by the oracle", ["learn", "demos", train, "--twins", "--brief", "--out", str(demos)]
     if not model.exists():
         warm = ["--steps", str(scale.warmup), "--seed", str(seed), "--threads", "2"]
@@ -68,11 +76,12 @@ def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, li
             "A model from nothing, warmed up on copying",
             ["learn", "pocket", str(model), "--demos", str(demos), *warm],
         )
-    shared = ["--train", train, "--val", val, "--seed", str(seed), "--threads", "2", *scale.limits]
+    shared = ["--val", val, "--seed", str(seed), "--threads", "2", *scale.limits]
     sft, rl = str(folder / "sft"), str(folder / "rl")
-    learning = ["--demos", str(demos), "--steps", str(scale.steps), "--lr", "2e-3"]
+    learning = ["--demos", str(demos), "--steps", str(scale.steps), "--lr", "2e-3", "--train", train]
     yield "It learns from demonstrations", ["learn", "sft", str(model), *learning, *shared, "--out", sft]
-    practice = ["--updates", str(scale.updates), "--sets", str(scale.sets), *PRACTICE]
+    practised_in = str(folder / "practice" / "train.yaml")
+    practice = ["--train", practised_in, "--updates", str(scale.updates), "--sets", str(scale.sets), *PRACTICE]
     yield "It practises, and learns from what that earned", ["learn", "rl", sft, *practice, *shared, "--out", rl]
     # Not the run, which stands for its best checkpoint: what all the practice has led to is asked.
     practised = str(folder / "rl" / "checkpoints" / f"step-{scale.updates:06d}")

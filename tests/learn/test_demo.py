@@ -8,6 +8,7 @@ import pytest
 
 from coworkenv.engine.cli import main
 from coworkenv.learn.cli import demo
+from coworkenv.learn.splits import read_split
 
 
 def test_a_folder_holds_one_demo(
@@ -28,3 +29,17 @@ def test_a_folder_holds_one_demo(
         said = " ".join(capsys.readouterr().err.split())
         assert "holds the demo of --seed 0 --quick, not that of --seed" in said
     assert begun == [(0, demo.QUICK)] * 2
+
+
+def test_it_practises_in_environments_that_were_neither_demonstrated_nor_are_there_to_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = [words for _, words in demo.commands_of(tmp_path, 5, demo.QUICK)]
+    assert [main(words) for words in commands if words[0] == "synth"] == [0, 0]
+    capsys.readouterr()
+    named = {words[1]: words for words in commands if words[0] == "learn"}
+    demonstrated = read_split(named["demos"][2])
+    practised, tested = (read_split(named["rl"][named["rl"].index(what) + 1]) for what in ("--train", "--val"))
+    names = [set(split.about) for split in (demonstrated, practised, tested)]
+    assert [len(each) for each in names] == [demo.QUICK.train, demo.QUICK.practice, demo.QUICK.val]
+    assert len(set.union(*names)) == sum(map(len, names))
