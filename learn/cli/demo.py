@@ -60,15 +60,15 @@ QUICK = Scale(train=8, val=3, practice=2, warmup=4, steps=3, updates=1, sets=1, 
 
 def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, list[str]]]:
     """What is done, and the words of the command that does it."""
-    sets, demos, model = folder / "set", folder / "demos", folder / "pocket"
+    sets, others, demos, model = (folder / name for name in ("set", "practice", "demos", "pocket"))
     train, val = str(sets / "train.yaml"), str(sets / "val-iid.yaml")
     kinds = ["--families", FAMILIES, "--capabilities", CAPABILITIES, "--languages", "en"]
-    knobs = ["--depth", "1-2", "--knob", "rows=3"]
+    kinds += ["--depth", "1-2", "--knob", "rows=3"]
     count = ["--count", str(scale.train), "--val", str(scale.val), "--seed", str(seed)]
-    yield "Environments, each with its twins", ["synth", "make", str(sets), *count, *kinds, *knobs]
+    yield "Environments, each with its twins", ["synth", "make", str(sets), *count, *kinds]
     # In environments that were demonstrated it is surer than anywhere else, and practice would tell nothing of that.
     more = ["--count", str(scale.practice), "--val", "1", "--seed", str(seed + APART)]
-    yield "Others, to practise in", ["synth", "make", str(folder / "practice"), *more, *kinds, *knobs]
+    yield "Others, to practise in", ["synth", "make", str(others), *more, *kinds]
     yield "Demonstrations by the oracle", ["learn", "demos", train, "--twins", "--brief", "--out", str(demos)]
     if not model.exists():
         warm = ["--steps", str(scale.warmup), "--seed", str(seed), "--threads", "2"]
@@ -80,8 +80,8 @@ def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, li
     sft, rl = str(folder / "sft"), str(folder / "rl")
     learning = ["--demos", str(demos), "--steps", str(scale.steps), "--lr", "2e-3", "--train", train]
     yield "It learns from demonstrations", ["learn", "sft", str(model), *learning, *shared, "--out", sft]
-    practised_in = str(folder / "practice" / "train.yaml")
-    practice = ["--train", practised_in, "--updates", str(scale.updates), "--sets", str(scale.sets), *PRACTICE]
+    practice = ["--updates", str(scale.updates), "--sets", str(scale.sets), *PRACTICE]
+    practice += ["--train", str(others / "train.yaml")]
     yield "It practises, and learns from what that earned", ["learn", "rl", sft, *practice, *shared, "--out", rl]
     # Not the run, which stands for its best checkpoint: what all the practice has led to is asked.
     practised = str(folder / "rl" / "checkpoints" / f"step-{scale.updates:06d}")
@@ -99,8 +99,8 @@ def commands_of(folder: Path, seed: int, scale: Scale) -> Iterator[tuple[str, li
 def demo(out: Path, seed: int, quick: bool) -> int:
     """Make environments and demonstrations, train a small model by imitation and then by practice, and test it.
 
-    Every step is a command of its own, which is shown: type it again to change something. About fifteen minutes on
-    two cores; what was stopped goes on with the same command.
+    Every step is a command of its own, which is shown: type it again to change something. Fifteen to twenty minutes
+    on two cores; what was stopped goes on with the same command.
 
     \b
     coworkenv learn demo
